@@ -37,7 +37,7 @@ impl AttemptId {
         }
     }
 
-    /// Returns an id made of random bytes that are used for no other id. Use it for the
+    /// Returns an id made of `bytes`, which must be random and not used for another id. Use this function for the
     /// [`attempt_id`](crate::backend::Backend::attempt_id) of backends that only this process can reach. Such a backend
     /// may fetch bytes for many ids with one system call.
     ///
@@ -70,7 +70,7 @@ impl AttemptId {
         self.0.to_string()
     }
 
-    /// Returns the text to show for a holder: the short hash if the holder's id has our format.
+    /// Returns the text to show for a holder: the short hash if the id has our format, and otherwise the id itself.
     #[cfg(any(test, feature = "redis"))]
     pub(crate) fn shown(holder: String) -> String {
         match Self::read(&holder) {
@@ -131,7 +131,7 @@ impl Hasher for IdHasher {
         }
     }
 
-    /// The length is the same for all ids.
+    /// Ignores the length, because it is the same for all ids.
     fn write_usize(&mut self, _length: usize) {}
 
     fn finish(&self) -> u64 {

@@ -3,15 +3,15 @@
 //! # Implementation details
 //!
 //! `Instant` does not advance while a machine is suspended, but a lease on a server still expires. So a
-//! [`LeaseInstant`] is tokio's instant plus the time for which this machine has been suspended. Adding the suspension,
-//! instead of reading another clock, keeps everything on tokio's time, which tests can pause.
+//! [`LeaseInstant`] is tokio's instant plus the time for which this machine has been suspended. The module adds the
+//! suspension instead of reading another clock, because tests can pause tokio's time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A suspension shorter than this cannot be distinguished from the noise of reading two clocks.
+/// The process cannot distinguish a shorter suspension from the noise of reading two clocks.
 const NOISE: Duration = Duration::from_nanos(NOISE_NANOS);
 const NOISE_NANOS: u64 = 1_000_000;
 
@@ -121,7 +121,7 @@ mod platform {
 
     use rustix::time::{ClockId, Timespec, clock_gettime};
 
-    /// If two readings of one clock are closer than this, a reading of the other clock in between is accurate.
+    /// If two readings of one clock are closer than this, a reading of the other clock between them is accurate.
     const PROMPT_NANOS: u64 = 100_000;
     const TRIES: usize = 8;
 
@@ -132,9 +132,9 @@ mod platform {
         (instant, before)
     });
 
-    /// Returns an upper bound of the suspension: `now` was read before, and a pause between the readings adds to the
-    /// difference. Usually this bound suffices, and no further clock is read. If a test has paused tokio's time, the
-    /// bound is meaningless.
+    /// Returns an upper bound of the suspension. The caller has read `now` before, so a pause between the readings adds
+    /// to the difference. Usually this bound suffices, and the caller reads no further clock. If a test has paused
+    /// tokio's time, the bound is meaningless.
     pub(super) fn nanos_suspended_at_most(now: Instant) -> u64 {
         let (origin, monotonic) = *ORIGIN;
         let awake = match now.checked_duration_since(origin) {
@@ -155,7 +155,7 @@ mod platform {
         let look = || {
             let before = read(ClockId::Monotonic);
             let other = read_other();
-            // If the thread is preempted between the readings, the pause would count as suspension.
+            // A pause of the thread between the readings would count as suspension, so the closest readings are used.
             let width = read(ClockId::Monotonic).saturating_sub(before);
             (width, (before, other))
         };
@@ -201,8 +201,8 @@ mod platform {
         u64::try_from(suspended().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the suspension: the time that the wall clock gains on the monotonic clock. So a wall clock that is set
-    /// forward ends leases early. A wall clock that is set back hides only a suspension between the same two checks.
+    /// Returns the suspension: the time that the wall clock gains on the monotonic clock. So leases end early if the
+    /// wall clock is set forward. If it is set back, only a suspension between the same two checks is not detected.
     pub(super) fn suspended() -> Duration {
         GAINED.lock().look(Instant::now(), SystemTime::now())
     }

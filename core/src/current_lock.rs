@@ -19,16 +19,18 @@ pub type CurrentLock = LockHandle<Current>;
 /// - in a function with `#[distributed_lock]`,
 /// - in a request under `LockLayer` of `leasehold-tower`.
 ///
-/// A lock that was lost is returned as well, because its token must be used to refuse late writes:
-/// [`check`](LockHandle::check) returns the loss. Permits of a semaphore have no token and are skipped.
+/// `current_lock` also returns a lock that was lost, because the resource needs its token to reject late writes.
+/// [`check`](LockHandle::check) returns the loss. `current_lock` skips permits of a semaphore, because permits do not
+/// have a token.
 ///
 /// A spawned task does not inherit the locks of the task that spawned it. Run its future in the
 /// [`scope`](LockHandle::scope) of the lock.
 ///
 /// # Errors
 ///
-/// [`Error::NoCurrentLock`] if the task holds no lock, or only permits. Also if the innermost locks were acquired
-/// together by [`LockManager::lock_all`](crate::LockManager::lock_all): use [`current_lock_by_key`].
+/// Returns [`Error::NoCurrentLock`] if the task holds no lock, or only permits. Returns the same error if
+/// [`LockManager::lock_all`](crate::LockManager::lock_all) acquired the innermost locks together: use
+/// [`current_lock_by_key`] then.
 ///
 /// # Examples
 ///
@@ -69,7 +71,7 @@ pub fn current_lock() -> Result<CurrentLock, Error> {
 ///
 /// # Errors
 ///
-/// [`Error::NoCurrentLock`] if the task holds no lock on `key`, or only permits.
+/// Returns [`Error::NoCurrentLock`] if the task holds no lock on `key`, or only permits.
 ///
 /// # Examples
 ///

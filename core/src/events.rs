@@ -182,7 +182,7 @@ pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
 
 pub(crate) fn ended(claim: &Claim, reason: EndReason, held_for: Duration) {
     tell(|| metrics::held(-1.0));
-    // A release is counted later, when it has found out whether the lock had been lost before.
+    // Count a release later, because only its reply shows whether the lock had been lost before.
     if reason != EndReason::Released {
         ending(reason, held_for);
     }

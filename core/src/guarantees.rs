@@ -69,9 +69,9 @@
 //!   separates with `:`, and to the path keys of `leasehold-tower`.
 //!   `leasehold::key::tests::no_two_pairs_of_values_share_a_key`, `leasehold_ui::compiles::keys::compiles_and_runs`,
 //!   `leasehold_tower::it::keys::two_pairs_of_parameters_are_two_locks`
-//! - On Redis, locks of this crate and locks that other programs take with `SET key id NX PX ttl` exclude each other.
-//!   `leasehold::redis::foreign::we_exclude_them`, `leasehold::redis::foreign::they_exclude_us_and_we_wait_for_them`,
-//!   `leasehold_model::holds::foreign_lockers`
+//! - On Redis, locks of this crate and locks that other programs acquire with `SET key id NX PX ttl` exclude each
+//!   other. `leasehold::redis::foreign::we_exclude_them`,
+//!   `leasehold::redis::foreign::they_exclude_us_and_we_wait_for_them`, `leasehold_model::holds::foreign_lockers`
 //!
 //! # Tokens
 //!
@@ -256,7 +256,7 @@
 //! - Waiters of one key are served first come, first served across all processes: in process, on Redis and on
 //!   `ZooKeeper`. On Redis there is one exception: a waiter that arrives within 10 ms after another task of its process
 //!   acquired the lock. That waiter joins the queue after 10 ms, or when that holder has received the reply to its
-//!   release. Waiters of other processes that arrive in between are served first.
+//!   release. Waiters of other processes that arrive before then are served first.
 //!   `leasehold::conformance::contract::first_come_first_served`,
 //!   `leasehold_nemesis::processes::order::of_20_000_grants_none_is_out_of_turn_whatever_the_clients_clocks_say`,
 //!   `leasehold_model::holds::two_processes`, `leasehold::redis::parked::who_stands_in_line_is_served_before`
@@ -357,9 +357,9 @@
 //!   `leasehold::redlock::connecting::a_name_that_leads_to_another_nodes_server_later_has_no_vote`,
 //!   `leasehold::redlock::connecting::members_of_a_cluster_and_replicas_are_no_nodes`
 //! - **`ZooKeeper`** survives the failure of a minority. A client does not conclude from a follower's data that a lock
-//!   is free. A holder that is cut off loses its lock before the next holder is granted it. After a change of leader,
-//!   expired sessions still exist for a while. A queue position of such a session does not grant the lock to the
-//!   client's next session.
+//!   is free. A holder whose server is disconnected from the leader loses its lock before the next holder acquires it.
+//!   After a change of leader, expired sessions still exist for a while. A queue position of such a session does not
+//!   grant the lock to the client's next session.
 //!   `leasehold::zookeeper::ensemble::nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the_holder_has_left`,
 //!   `leasehold::zookeeper::ensemble::a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in`,
 //!   `leasehold::zookeeper::attempts::a_place_of_a_session_before_is_not_taken_for_ones_own`

@@ -16,9 +16,10 @@ const OUTDATED: &str = "leasehold-ticket-1 ";
 /// A ticket for a lock that is handed to another process. [`LockGuard::hand_over`](crate::LockGuard::hand_over) creates
 /// the ticket, and [`LockManager::accept`](crate::LockManager::accept) exchanges it for a guard.
 ///
-/// `to_string` writes a ticket as text, which fits into a message or a row, and `parse` reads it. Anyone who has the
-/// ticket can accept the lock, so protect it like the lock itself. The ticket contains a secret that is registered with
-/// the backend. The lock cannot be accepted without that secret. A ticket works once, and only until the lease expires.
+/// `to_string` writes a ticket as text, which fits into a message or a row, and `parse` reads that text. Anyone who has
+/// the ticket can accept the lock, so protect it like the lock itself. The ticket contains a secret that is registered
+/// with the backend. The lock cannot be accepted without that secret. A ticket works once, and only until the lease
+/// expires.
 ///
 /// # Examples
 ///
@@ -128,7 +129,7 @@ impl FromStr for HandoverTicket {
 
 impl fmt::Debug for HandoverTicket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // This is not derived, because a derived `Debug` would show all fields, and anyone who knows them can accept
+        // `Debug` is not derived, because a derived `Debug` would show all fields, and anyone who knows them can accept
         // the lock.
         f.debug_struct("HandoverTicket")
             .field("key", &self.key)

@@ -1,4 +1,4 @@
-//! The task-local stack of held locks. It detects an acquire that would wait for itself, and knows the current lock.
+//! The task-local stack of held locks. The crate uses it to detect self-deadlocks and to find the current lock.
 
 use std::future::Future;
 use std::iter::successors;
@@ -16,16 +16,16 @@ tokio::task_local! {
     static HOLDING: Option<Arc<HeldFrame>>;
 }
 
-/// One of the locks that a task holds, and those around it.
+/// A lock that a task holds, and the locks of the surrounding scopes.
 pub(crate) struct HeldFrame {
     pub(crate) lease: Arc<Lease>,
-    /// Whether other locks were entered together with it.
+    /// Whether the same scope holds further locks, as for a lock set.
     pub(crate) is_of_set: bool,
     outer: Option<Arc<Self>>,
 }
 
 pin_project! {
-    /// Runs a body as the holder of leases, in addition to those of the surrounding scopes.
+    /// Runs a body as the holder of leases, in addition to the leases of the surrounding scopes.
     pub(crate) struct HeldScope<L, F> {
         leases: L,
         #[pin]
@@ -66,7 +66,8 @@ pub(crate) struct HeldContext {
 }
 
 impl HeldContext {
-    /// Polls as the holder of `leases`, which are the same each time, in addition to the surrounding scopes.
+    /// Runs `step` as the holder of `leases`, in addition to the leases of the surrounding scopes. Each call must pass
+    /// the same leases.
     pub(crate) fn step<L: IntoIterator<Item = Arc<Lease>>, T>(
         &mut self,
         leases: impl FnOnce() -> L,
@@ -104,7 +105,8 @@ pub(crate) fn frames() -> impl Iterator<Item = Arc<HeldFrame>> {
     successors(innermost, |frame| frame.outer.clone())
 }
 
-/// Returns the mode in which this task holds `key` on `backend` in a scope, if it has not lost it.
+/// Returns the mode in which this task holds `key` on `backend` in a scope, or `None` if the task does not hold the
+/// lock or has lost it.
 pub(crate) fn held(backend: &Arc<dyn Backend>, key: &Key) -> Option<Mode> {
     let mut held = frames().map(|frame| Arc::clone(&frame.lease));
     let held = held.find(|lease| lease.claim.key == *key && lease.is_valid_on(backend));

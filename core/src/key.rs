@@ -48,7 +48,7 @@ impl Key {
     ///
     /// # Errors
     ///
-    /// [`InvalidKey`] states which rule is broken, and where.
+    /// Returns [`InvalidKey`], which states the broken rule and its position.
     pub fn new(prefix: &str, name: &str) -> Result<Self, InvalidKey> {
         let full = [prefix, name].concat();
         let refuse = |problem| {
@@ -182,7 +182,7 @@ impl InvalidKey {
     }
 
     /// Returns the rule that the key breaks, with positions in the key as the caller wrote it, without the prefix. Use
-    /// it in messages for readers who do not know the prefix. A position inside the prefix becomes 0.
+    /// this method in messages for readers who do not know the prefix. A position inside the prefix becomes 0.
     #[must_use]
     pub fn problem_in_key(&self) -> KeyProblem {
         let mut problem = self.problem.clone();
@@ -243,7 +243,7 @@ pub enum KeyProblem {
 }
 
 fn control_character(full: &str) -> Option<usize> {
-    // Most keys consist of these characters only, and checking that is fast.
+    // Most keys consist of these characters only, and this check is faster than a search for control characters.
     let is_plain = full.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     match is_plain {
         true => None,
@@ -251,7 +251,8 @@ fn control_character(full: &str) -> Option<usize> {
     }
 }
 
-/// Works like `str::find`, but without its setup cost for long texts.
+/// Returns the position of [`RESERVED`]. This is not `str::find`, because that function has a setup cost for long
+/// texts.
 fn reserved(full: &str) -> Option<usize> {
     let (bytes, first) = (full.as_bytes(), RESERVED.as_bytes()[0]);
     let mut places = bytes.iter().enumerate().filter(|(_, byte)| **byte == first);

@@ -292,7 +292,8 @@ pub use reentrant::{ReentrancyScope, ReentrantRelease};
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
 pub use leasehold_macros::distributed_lock;
 
-/// Items that the expansion of `#[distributed_lock]` calls. Not public API: they may change in any release.
+/// Items that the expansion of `#[distributed_lock]` calls. These items are not public API, and may change in any
+/// release.
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod __private {

@@ -34,7 +34,7 @@ pub const DEFAULT_BACKEND_RETRY_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LockOptions {
     pub(crate) ttl: Duration,
-    /// `None` waits forever.
+    /// The longest wait; `None` means that an acquire waits forever.
     pub(crate) wait: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
     pub(crate) renewal: bool,
@@ -76,7 +76,7 @@ impl LockOptions {
     }
 }
 
-/// Checks the number of permits that is requested.
+/// Checks the requested number of permits.
 pub(crate) const fn validate_permits(asked: u32, of: u32) -> Result<(), InvalidOption> {
     if of > MAX_PERMITS {
         return Err(InvalidOption::TooManyPermits { of });
@@ -152,12 +152,12 @@ pub enum InvalidOption {
         /// The longest valid value.
         most: Duration,
     },
-    /// Zero permits, or more than the semaphore has.
+    /// The caller requested zero permits, or more permits than the semaphore has.
     #[error("permits is {asked}, but must be between 1 and {of}")]
     Permits {
-        /// The number that was requested.
+        /// The number of permits that the caller requested.
         asked: u32,
-        /// The number that the semaphore has.
+        /// The number of permits that the semaphore has.
         of: u32,
     },
     /// The lock set has no keys.
@@ -172,7 +172,7 @@ pub enum InvalidOption {
     /// The semaphore has too many permits.
     #[error("a semaphore of {of} permits is too large; give at most {MAX_PERMITS}")]
     TooManyPermits {
-        /// The invalid number.
+        /// The invalid number of permits.
         of: u32,
     },
 }

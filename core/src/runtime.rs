@@ -1,5 +1,5 @@
-//! Gives access to tokio's scheduler and timers. Calls outside a runtime do not panic, and tests can pause the time. A
-//! runtime without a timer cannot be detected, though.
+//! Gives access to tokio's scheduler and timers. Calls outside a runtime do not panic, and tests can pause the time.
+//! Calls inside a runtime without a timer still panic, because the crate cannot detect such a runtime.
 
 use std::future::Future;
 #[cfg(feature = "redis")]
@@ -58,19 +58,19 @@ pub(crate) fn in_runtime() -> bool {
     Handle::try_current().is_ok()
 }
 
-/// Returns a timer; `None` outside a runtime.
+/// Returns a timer, or `None` outside a runtime.
 pub(crate) fn sleep(duration: Duration) -> Option<Sleep> {
     Handle::try_current().ok()?;
     Some(tokio::time::sleep(duration))
 }
 
-/// Returns a timer until a point on tokio's clock; `None` outside a runtime.
+/// Returns a timer until a point on tokio's clock, or `None` outside a runtime.
 pub(crate) fn sleep_until(instant: std::time::Instant) -> Option<Sleep> {
     Handle::try_current().ok()?;
     Some(tokio::time::sleep_until(instant.into()))
 }
 
-/// Limits the time of `task`; returns `None` outside a runtime.
+/// Limits the time of `task`. Returns `None` outside a runtime.
 pub(crate) fn timeout<F: Future>(limit: Duration, task: F) -> Option<Timeout<F>> {
     Handle::try_current().ok()?;
     Some(tokio::time::timeout(limit, task))

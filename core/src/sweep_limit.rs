@@ -1,7 +1,7 @@
 //! Decides when a map is searched for unused entries.
 
-/// The size at which a map is searched for unused entries: each time that it has doubled. So the map has at most twice as
-/// many entries as are in use, and the average cost of an insertion is constant.
+/// The size at which a map is searched for unused entries: twice its size after the last search. So the map has at most
+/// twice as many entries as are in use, and the average cost of an insertion is constant.
 #[derive(Debug)]
 pub(crate) struct SweepLimit<const MIN: usize> {
     next: usize,

@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::error::BlockingError;
 use crate::runtime::in_runtime;
 
-/// A runtime with one thread. It renews leases and reads replies while no call is in progress.
+/// A runtime with one thread, which renews leases and reads replies while no call is in progress.
 #[derive(Debug)]
 pub(super) struct BlockingRuntime(Option<Runtime>);
 

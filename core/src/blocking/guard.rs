@@ -14,7 +14,7 @@ use crate::{Error, FencingToken, LockHandle};
 #[must_use = "the lock is released as soon as the guard is dropped; bind it to a name"]
 #[clippy::has_significant_drop]
 pub struct LockGuard<K: Kind = Exclusive> {
-    // The guard is dropped before the runtime, which executes its release.
+    // This field is first, so that the guard is dropped before the runtime, which executes the guard's release.
     guard: crate::LockGuard<K>,
     runtime: Arc<BlockingRuntime>,
 }
@@ -50,18 +50,18 @@ impl<K: Kind> LockGuard<K> {
         self.guard.is_valid()
     }
 
-    /// Returns how long the lock is still held if no further renewal succeeds; zero after the lock was lost.
+    /// Returns how long the lock stays valid if no further renewal succeeds, and zero if the lock was lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.guard.valid_for()
     }
 
-    /// Renews the lease now: see [`LockGuard::renew`](crate::LockGuard::renew).
+    /// Renews the lease immediately: see [`LockGuard::renew`](crate::LockGuard::renew).
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the lock was lost, [`Error::Backend`] if the backend failed. [`Error::Blocking`] inside an
-    /// async runtime.
+    /// Returns [`Error::Lost`] if the lock was lost, and [`Error::Backend`] if the backend failed. Returns
+    /// [`Error::Blocking`] inside an async runtime.
     pub fn renew(&self) -> Result<(), Error> {
         self.runtime.block_on(self.guard.renew())?
     }
@@ -72,8 +72,9 @@ impl<K: Releasable> LockGuard<K> {
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the lock was lost before. [`Error::Unconfirmed`] if the backend did not confirm the release
-    /// in time. [`Error::Blocking`] inside an async runtime; the lock is then released in the background.
+    /// Returns [`Error::Lost`] if the lock was lost before, and [`Error::Unconfirmed`] if the backend did not confirm
+    /// the release in time. Returns [`Error::Blocking`] inside an async runtime; the manager then releases the lock in
+    /// the background.
     pub fn release(self) -> Result<(), Error> {
         self.runtime.block_on(self.guard.release())?
     }

@@ -46,7 +46,7 @@ impl<K: Kind> Lock<K> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Lock::acquire`](crate::Lock::acquire). [`Error::Blocking`] inside an async runtime.
+    /// Returns the errors of [`Lock::acquire`](crate::Lock::acquire), and [`Error::Blocking`] inside an async runtime.
     pub fn acquire(self) -> Result<LockGuard<K>, Error> {
         let guard = self.runtime.block_on(self.lock.acquire())??;
         Ok(LockGuard::new(guard, self.runtime))
@@ -56,7 +56,8 @@ impl<K: Kind> Lock<K> {
     ///
     /// # Errors
     ///
-    /// The errors of [`Lock::try_acquire`](crate::Lock::try_acquire). [`Error::Blocking`] inside an async runtime.
+    /// Returns the errors of [`Lock::try_acquire`](crate::Lock::try_acquire), and [`Error::Blocking`] inside an async
+    /// runtime.
     pub fn try_acquire(self) -> Result<Option<LockGuard<K>>, Error> {
         let guard = self.runtime.block_on(self.lock.try_acquire())??;
         Ok(guard.map(|guard| LockGuard::new(guard, self.runtime)))
@@ -66,14 +67,16 @@ impl<K: Kind> Lock<K> {
 impl<K: Releasable> Lock<K> {
     /// Acquires the lock, runs `body` on this thread, and releases the lock.
     ///
-    /// Nothing can stop `body` if the lock is lost. A long body checks [`LockHandle::check`] between its steps, and
-    /// passes its token to what it writes to. Inside `body`, [`current_lock`](crate::current_lock) returns this lock.
+    /// Nothing can stop `body` if the lock is lost. In a long body, call [`LockHandle::check`] between the steps, and
+    /// pass the token to the resource that the body writes. Inside `body`, [`current_lock`](crate::current_lock)
+    /// returns this lock.
     ///
     /// # Errors
     ///
     /// Returns the errors of [`acquire`](Self::acquire), if `body` did not begin. Returns the error of `body`. Returns
-    /// [`Error::LostInBody`] if `body` succeeded and the lock was lost by then; the result of `body` is dropped. To
-    /// keep it, use [`acquire`](Self::acquire) and [`LockGuard::release`]. An unconfirmed release is not an error.
+    /// [`Error::LostInBody`] if `body` succeeded but the lock had been lost; the result of `body` is dropped. To keep
+    /// the result, use [`acquire`](Self::acquire) and [`LockGuard::release`]. Does not return an error for an
+    /// unconfirmed release.
     pub fn run<T, E: From<Error>>(
         self,
         body: impl FnOnce(LockHandle<K>) -> Result<T, E>,

@@ -10,7 +10,8 @@ use crate::lock::kind::Permits;
 /// Creates locks with methods that block the calling thread.
 ///
 /// Clones are cheap and share all state. Call [`shutdown`](Self::shutdown) before the process exits. When the last
-/// clone and the last guard are dropped, unconfirmed releases are abandoned, and the leases of those locks expire.
+/// clone and the last guard are dropped, the manager abandons unconfirmed releases, and the leases of those locks
+/// expire.
 #[derive(Debug, Clone)]
 pub struct LockManager {
     locks: crate::LockManager,
@@ -22,7 +23,7 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::Blocking`] if the thread cannot be started.
+    /// Returns [`Error::Blocking`] if the thread cannot be started.
     pub fn in_process() -> Result<Self, Error> {
         Self::new(crate::LockManager::in_process())
     }
@@ -31,8 +32,8 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] if the connection fails. [`Error::Blocking`] if the thread cannot be started, or inside an
-    /// async runtime.
+    /// Returns [`Error::Connect`] if the connection fails. Returns [`Error::Blocking`] if the thread cannot be started,
+    /// or inside an async runtime.
     #[cfg(any(feature = "redis", feature = "zookeeper"))]
     #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
     pub fn connect(url: &str) -> Result<Self, Error> {
@@ -41,11 +42,11 @@ impl LockManager {
         Ok(Self { locks, runtime })
     }
 
-    /// Creates a manager from an async manager. Both share locks and options.
+    /// Creates a manager from an async manager. Both managers share locks and options.
     ///
     /// # Errors
     ///
-    /// [`Error::Blocking`] if the thread cannot be started.
+    /// Returns [`Error::Blocking`] if the thread cannot be started.
     pub fn new(locks: crate::LockManager) -> Result<Self, Error> {
         let runtime = BlockingRuntime::start()?;
         Ok(Self { locks, runtime })
@@ -71,7 +72,8 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::Shutdown`] if not every release was confirmed in time. [`Error::Blocking`] inside an async runtime.
+    /// Returns [`Error::Shutdown`] if the backend did not confirm every release in time. Returns [`Error::Blocking`]
+    /// inside an async runtime.
     pub fn shutdown(&self) -> Result<(), Error> {
         self.runtime.block_on(self.locks.shutdown())?
     }

@@ -70,7 +70,7 @@ pub async fn exclusion_under_contention<B: Backend>(connect: impl AsyncFn() -> B
     becomes_free(&managers[0], &key).await;
 }
 
-/// Checks that a lock is held for many times its TTL, and that no other caller gets it.
+/// Checks that a guard holds its lock for many times the TTL, and that no other caller acquires the lock.
 pub async fn a_held_lock_is_renewed<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend) * 2;
@@ -95,7 +95,7 @@ pub async fn an_expired_guard_knows_it<B: Backend>(connect: impl AsyncFn() -> B)
     let lock = here.lock(&key).ttl(ttl).without_renewal();
     let started = Instant::now();
     let guard = lock.acquire().await.expect("acquire");
-    // The guard must report the truth even if this task runs late.
+    // The deadline must be correct even if this task runs late.
     loop {
         let elapsed = started.elapsed();
         if !guard.is_valid() {
@@ -144,7 +144,7 @@ pub async fn a_dropped_guard_frees_its_lock<B: Backend>(connect: impl AsyncFn() 
     }
 }
 
-/// Checks that an acquire that is dropped while it waits leaves the queue. An acquire that is dropped at any other time
+/// Checks that dropping a waiting acquire removes it from the queue, and that dropping an acquire at any other time
 /// leaves no lock held.
 pub async fn a_cancelled_acquire_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
@@ -178,7 +178,7 @@ pub async fn a_cancelled_acquire_leaves_nothing<B: Backend>(connect: impl AsyncF
     becomes_free(&here, &key).await;
 }
 
-/// Checks that an acquire does not exceed its wait, and leaves nothing on the backend.
+/// Checks that an acquire times out after its wait, and then leaves nothing on the backend.
 pub async fn a_wait_has_its_limit<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let key = fresh_name("limit");
@@ -222,8 +222,8 @@ pub async fn a_shutdown_frees_everything<B: Backend>(connect: impl AsyncFn() -> 
     becomes_free(&there, &busy).await;
 }
 
-/// Checks that acquires are served in the order in which they were made. Without the capability `fifo` this case does
-/// nothing.
+/// Checks that acquires are served in the order in which they were made. Does nothing if the backend does not have the
+/// capability `fifo`.
 pub async fn waiters_are_served_in_order<B: Backend>(connect: impl AsyncFn() -> B) {
     const WAITERS: usize = 6;
     let backend = connect().await;

@@ -70,7 +70,8 @@ pub async fn keys_are_independent<B: Backend>(connect: impl AsyncFn() -> B) {
     ));
 }
 
-/// Checks that a request that is sent again is the same acquisition: it has the same token, and one release ends it.
+/// Checks that a duplicate request belongs to the same acquisition: the reply contains the same token, and one release
+/// frees the lock.
 pub async fn a_repeated_request_is_one_grant<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let key = fresh_key("repeated");
@@ -84,7 +85,7 @@ pub async fn a_repeated_request_is_one_grant<B: Backend>(connect: impl AsyncFn()
     assert!(inspect(&backend, &key).await.is_free());
 }
 
-/// Checks that a repeated request renews its lease.
+/// Checks that a duplicate request renews the lease.
 pub async fn a_repeated_request_sets_the_lease_anew<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend);
@@ -115,7 +116,7 @@ pub async fn tokens_grow<B: Backend>(connect: impl AsyncFn() -> B) {
             1 => {
                 insist(async || backend.force_release(&key).await).await;
             }
-            // This lease is left to expire.
+            // This round lets the lease expire.
             2 => {}
             _ => {
                 release(backend, &held).await;
@@ -161,8 +162,8 @@ pub async fn only_the_owner_renews<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(inspect(&backend, &other).await.is_free());
 }
 
-/// Checks that a waiter is notified of its turn well before its next attempt is due. This includes a turn that comes
-/// between the busy reply and the wait.
+/// Checks that the backend notifies a waiter well before its next poll is due, even if the lock becomes free between
+/// the busy reply and the wait.
 pub async fn a_wake_up_comes_and_is_kept<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     for turn_comes_first in [true, false] {
@@ -177,7 +178,7 @@ pub async fn a_wake_up_comes_and_is_kept<B: Backend>(connect: impl AsyncFn() -> 
             release(&here, &held).await;
         }
         let started = Instant::now();
-        // An injected fault also ends the wait, and a manager polls then.
+        // An injected fault also ends the wait. A manager then polls, and so does this case.
         let hint = tokio::time::timeout(retry_after, there.wait(&waiter));
         let (_hint, ()) = tokio::join!(hint, async {
             if !turn_comes_first {
@@ -194,7 +195,7 @@ pub async fn a_wake_up_comes_and_is_kept<B: Backend>(connect: impl AsyncFn() -> 
     }
 }
 
-/// Checks that a lease that is not renewed expires on its own, but not too early.
+/// Checks that a lease expires if it is not renewed, but not before its TTL has passed.
 pub async fn a_lease_runs_out<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
@@ -239,7 +240,7 @@ pub async fn busy_without_queueing_leaves_nothing<B: Backend>(connect: impl Asyn
     assert!(inspect(&backend, &key).await.is_free());
 }
 
-/// Checks that a cleanup undoes a grant and a queue position, however often it is sent.
+/// Checks that a cleanup undoes a grant and a position in the queue, and that a duplicate cleanup changes nothing.
 pub async fn a_cleanup_undoes_an_attempt<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let key = fresh_key("cleanup");
@@ -271,8 +272,8 @@ pub async fn a_cleanup_hands_on<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(queue_for(&there, &waiter).await.token > held.token);
 }
 
-/// Checks that waiters are served in the order in which they came, and are never overtaken. Without the capability
-/// `fifo` this case does nothing.
+/// Checks that waiters acquire the lock in the order in which they joined the queue. Does nothing if the backend does
+/// not have the capability `fifo`.
 pub async fn first_come_first_served<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().fifo {
@@ -297,7 +298,7 @@ pub async fn first_come_first_served<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(inspect(&here, &key).await.is_free());
 }
 
-/// Checks that a waiter that stops polling delays the next one, but does not block it.
+/// Checks that a waiter that stops polling delays the next waiter, but does not block that waiter.
 pub async fn a_silent_waiter_is_passed_over<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("silent");

@@ -58,15 +58,15 @@ pub enum Fault {
     SlowRequest(Duration),
     /// The reply is late.
     SlowAnswer(Duration),
-    /// The request is refused, and definitely not applied.
+    /// The backend refuses the request, and definitely does not apply it.
     Fail,
-    /// The request is applied; the reply is lost, and the caller receives an error.
+    /// The backend applies the request. The reply is lost, and the caller receives an error.
     LoseAnswer,
-    /// The request is never applied, and there is no reply.
+    /// The backend never applies the request, and does not reply.
     HangBefore,
-    /// The request is applied, and there is no reply.
+    /// The backend applies the request, and does not reply.
     HangAfter,
-    /// The backend panics, as if it had a bug. The request is not applied.
+    /// The backend panics before it applies the request, as if it had a bug.
     Panic,
 }
 
@@ -113,7 +113,7 @@ impl<B: Backend> Faulty<B> {
         }
     }
 
-    /// Delays requests and replies by up to 5 ms and refuses some requests. It loses no request and no reply.
+    /// Delays requests and replies by up to 5 ms and refuses some requests. Does not lose any request or reply.
     pub fn sluggish(inner: B, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         Self::new(inner, move |_call| {
@@ -127,7 +127,8 @@ impl<B: Backend> Faulty<B> {
         })
     }
 
-    /// Works like [`sluggish`](Self::sluggish), and also loses one reply in five after the work was done.
+    /// Works like [`sluggish`](Self::sluggish), and also loses one reply in five after the backend has applied the
+    /// request.
     pub fn lossy(inner: B, seed: u64) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         Self::new(inner, move |_call| {

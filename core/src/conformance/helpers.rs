@@ -111,7 +111,7 @@ pub(super) async fn in_time<T>(what: &str, task: impl Future<Output = T>) -> T {
     }
 }
 
-/// Returns a TTL that is short enough for a case to wait until it ends.
+/// Returns a short TTL, so that a case can wait for the end of the lease.
 pub(super) fn short_ttl(backend: &impl Backend) -> Duration {
     backend
         .capabilities()

@@ -74,7 +74,7 @@ pub async fn readers_share_and_writers_do_not<B: Backend>(connect: impl AsyncFn(
 }
 
 /// Checks that readers that hold a lock together have the same token. That token is larger than every earlier writer's
-/// token, and smaller than every later writer's.
+/// token, and smaller than every later writer's token.
 pub async fn readers_share_a_token<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
@@ -102,8 +102,8 @@ pub async fn readers_share_a_token<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(writer.token > third.token);
 }
 
-/// Checks the tokens of readers that are granted the lock together. One of them polls only after the first reader has
-/// released.
+/// Checks the tokens of readers that are granted the lock together. One of these readers polls only after the first
+/// reader has released.
 pub async fn a_reader_that_looks_late_has_the_token_of_the_others<B: Backend>(
     connect: impl AsyncFn() -> B,
 ) {
@@ -186,7 +186,7 @@ pub async fn a_writer_that_gives_up_blocks_nobody<B: Backend>(connect: impl Asyn
     };
     insist(async || there.cleanup(&writer).await).await;
     let started = Instant::now();
-    // An injected fault also ends the wait, and a manager polls then.
+    // An injected fault also ends the wait. A manager then polls, and so does this case.
     let _hint = timeout(retry_after, there.wait(&behind)).await;
     let waited = started.elapsed();
     assert!(
@@ -196,7 +196,7 @@ pub async fn a_writer_that_gives_up_blocks_nobody<B: Backend>(connect: impl Asyn
     assert!(attempt(&there, &behind).await.is_some());
 }
 
-/// Checks that each holder's lease ends separately, and that other holders do not affect it.
+/// Checks that each holder's lease ends after its own TTL, whatever the TTLs of the other holders are.
 pub async fn each_share_ends_by_its_own_lease<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
@@ -222,18 +222,18 @@ pub async fn each_share_ends_by_its_own_lease<B: Backend>(connect: impl AsyncFn(
         assert!(is_held(&there, &alive).await);
         assert_eq!(attempt(&there, &trying(&key, all)).await, None);
         release(&there, &alive).await;
-        // The longest lease was released with its holder, and does not block waiters.
+        // The holder of the longest lease has released, so that lease must not block waiters.
         take(&there, &trying(&key, all)).await;
     }
 }
 
-/// Checks that a shared holder that renews keeps the lock, while other shared holders expire.
+/// Checks that a shared holder that renews keeps the lock, while the leases of other shared holders expire.
 pub async fn a_renewed_share_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
         return;
     }
-    // Long enough that a renewal is in time on a busy machine.
+    // With this TTL, a renewal is in time even on a busy machine.
     let ttl = short_ttl(&here) * 4;
     let key = fresh_key("share_goes_on");
     let short = || Attempt::new(key.clone(), ttl, false).in_mode(Mode::Shared);
@@ -247,8 +247,8 @@ pub async fn a_renewed_share_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(!is_held(&there, &dead).await);
 }
 
-/// Checks that a writer becomes a reader without a gap, even if it repeats the request, and that waiting readers then
-/// acquire the lock.
+/// Checks that a writer becomes a reader without a gap, even if it sends a duplicate request, and that waiting readers
+/// then acquire the lock.
 pub async fn a_downgrade_lets_readers_in<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
@@ -294,7 +294,7 @@ pub async fn permits_are_counted<B: Backend>(connect: impl AsyncFn() -> B) {
     assert_eq!(attempt(&here, &trying(&key, permits(1, 3))).await, None);
 }
 
-/// Checks that a waiter for many permits is not overtaken by waiters for few.
+/// Checks that waiters for few permits do not overtake a waiter for many permits.
 pub async fn permits_are_served_in_turn<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().permits || !here.capabilities().fifo {
@@ -333,7 +333,7 @@ pub async fn each_keeps_to_its_own_number<B: Backend>(connect: impl AsyncFn() ->
     assert!(is_held(&there, &more).await);
 }
 
-/// Checks that a key in use is either for locks or for permits.
+/// Checks that the backend refuses a semaphore on a key that is in use as a lock, and the reverse.
 pub async fn locks_and_permits_do_not_mix<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let capabilities = backend.capabilities();
@@ -385,8 +385,8 @@ pub async fn a_handover_works_once<B: Backend>(connect: impl AsyncFn() -> B) {
     queue_for(&here, &waiting).await;
 }
 
-/// Checks that a lock that was not handed over cannot be accepted by knowing its holder. A handed-over lock cannot be
-/// accepted without its secret. A secret is invalid after its lock was released.
+/// Checks that a client that knows only a lock's holder cannot accept the lock if it was not handed over. A client
+/// cannot accept a handed-over lock without its secret. A secret is invalid after its lock was released.
 pub async fn a_handover_takes_its_secret<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().handover {

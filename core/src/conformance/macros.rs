@@ -2,9 +2,10 @@
 
 /// Defines a test for each case of the conformance suite, for the backend that the block creates.
 ///
-/// The block is run once per test; its value is an async closure that opens a further connection to the same backend.
-/// Name all or some of the parts `contract`, `behaviour`, `kinds` and `sharing`. A wrapper that loses replies cannot
-/// pass `contract` and `kinds`, but must pass the other parts. See the [module](crate::conformance) for an example.
+/// Each test runs the block. The value of the block is an async closure that opens a further connection to the same
+/// backend. Name all or some of the parts `contract`, `behaviour`, `kinds` and `sharing`. A wrapper that loses replies
+/// cannot pass `contract` and `kinds`, but must pass the other parts. See the [module](crate::conformance) for an
+/// example.
 #[macro_export]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
 macro_rules! conformance_tests {

@@ -27,8 +27,8 @@ async fn becomes_free(locks: &LockManager, key: &str) {
     .await;
 }
 
-/// Checks that a writer's section overlaps with no other section, and that readers' sections may overlap. All tasks get
-/// their turns.
+/// Checks that a writer's section overlaps with no other section, and that readers' sections may overlap. All tasks
+/// must acquire the lock.
 pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> B) {
     const TASKS: usize = 8;
     const ROUNDS: usize = 12;
@@ -107,7 +107,7 @@ pub async fn no_more_permits_than_there_are<B: Backend>(connect: impl AsyncFn() 
     becomes_free(&managers[0], &key).await;
 }
 
-/// Checks that a shared holder reports the loss if an operator takes its lock.
+/// Checks that the guard of a shared holder reports the loss if an operator takes the lock.
 pub async fn a_lost_share_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().shared {
@@ -131,7 +131,7 @@ pub async fn a_lost_share_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
     assert!(matches!(released, Err(Error::Lost(it)) if it.reason == lost.reason));
 }
 
-/// Checks that a reader that stops waiting leaves the queue, and that a reader that releases stops being a holder.
+/// Checks that a cancelled reader leaves neither a position in the queue nor a held lock.
 pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().shared {
@@ -156,8 +156,8 @@ pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn
     }
 }
 
-/// Checks that a downgraded guard is a reader: it stays valid, is renewed, and other readers can acquire the lock. The
-/// previous handle reports its end.
+/// Checks that a downgraded guard is a reader: the guard stays valid, the watchdog renews its lease, and other readers
+/// can acquire the lock. The handle of the exclusive lock reports the end of the lease.
 pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().shared {

@@ -1,6 +1,6 @@
 //! Releases and cleanups that no caller waits for.
 //!
-//! If a runtime ends before they are confirmed, another runtime that uses the manager continues them.
+//! If a runtime ends before the backend confirms this work, another runtime that uses the manager continues the work.
 
 use std::convert::Infallible;
 use std::fmt::Debug;
@@ -18,14 +18,14 @@ use super::timeout::catch_panic;
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::Runtime;
 
-/// The pause between adoptions. It is needed because a runtime that is ending orphans its adopted work again
-/// immediately.
+/// The pause between adoptions. Without a pause, the loop would use a whole core while a runtime is ending, because
+/// such a runtime immediately orphans its adopted work again.
 const BETWEEN_ADOPTIONS: Duration = Duration::from_millis(1);
 
 /// A command that is retried in the background.
 pub(super) trait BackgroundWork: Debug + Send + Sync + 'static {
-    /// Retries the command until it is confirmed (returns true), or has become useless (returns false). If a call is
-    /// dropped, another call starts again.
+    /// Retries the command. Returns true when the backend has confirmed the command, and false when further retries are
+    /// useless. If a call is dropped, another call starts again.
     fn carry_out(self: Arc<Self>) -> Pin<Box<dyn Future<Output = bool> + Send>>;
 }
 
@@ -46,7 +46,7 @@ struct BacklogTask {
     _waited_for: TaskTrackerToken,
 }
 
-/// A task on some runtime. If it is dropped with its runtime, its work is orphaned.
+/// A task on some runtime. If the task is dropped with its runtime, its work is orphaned.
 struct RunningTask {
     backlog: Arc<ReleaseBacklog>,
     task: Option<BacklogTask>,
@@ -67,7 +67,7 @@ impl ReleaseBacklog {
         runtime.spawn_on_current(self.carry_out(task));
     }
 
-    /// Continues the work of ended runtimes in the caller's runtime. Outside a runtime this does nothing.
+    /// Continues the work of ended runtimes in the caller's runtime. Does nothing outside a runtime.
     pub(super) fn adopt_orphans(self: &Arc<Self>) {
         if !self.has_orphans.load(Ordering::Acquire) {
             return;
@@ -91,7 +91,7 @@ impl ReleaseBacklog {
         }
     }
 
-    /// Returns the amount of work that was abandoned before it was confirmed.
+    /// Returns the number of commands that were abandoned before the backend confirmed them.
     pub(super) fn given_up(&self) -> usize {
         self.given_up.load(Ordering::Acquire)
     }

@@ -8,7 +8,7 @@ use crate::clock::{self, LeaseInstant};
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How long before the end the last retry is made.
+/// The last retry starts this long before the end of the time.
 const LAST_TRY: Duration = Duration::from_millis(10);
 
 /// Pauses between retries. The pauses increase up to a maximum, with jitter.
@@ -18,8 +18,8 @@ pub(super) struct Backoff {
 }
 
 impl Backoff {
-    /// Pauses before another retry; returns the error if no time is left before `end`. The last retry starts just
-    /// before `end`.
+    /// Pauses before another retry. Returns `error` if it is permanent, or if no time is left before `end`. The last
+    /// retry starts just before `end`.
     pub(super) async fn pause_after(
         &mut self,
         error: BackendError,

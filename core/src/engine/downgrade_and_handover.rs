@@ -8,7 +8,7 @@ use crate::backend::{BackendError, Claim, Handover, HandoverSecret, Mode, RenewA
 use crate::clock::LeaseInstant;
 use crate::{EndReason, Error, Operation};
 
-/// Turns an exclusive lock into a shared one. If anything fails, the lock is released when the caller drops `hold`.
+/// Turns an exclusive lock into a shared lock. If the downgrade fails, dropping `hold` releases the lock.
 pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, Error> {
     let (engine, old) = (Arc::clone(&hold.engine), Arc::clone(&hold.lease));
     if !engine.backend().capabilities().shared {
@@ -32,7 +32,7 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, Error> {
     let lease = Arc::new(old.continued(claim, granted, sent));
     let hold = Hold { engine, lease };
     hold.engine.watch(&hold.lease, LeaseInstant::now());
-    // Checked after `watch`: either this check detects the shutdown, or the shutdown finds the lease.
+    // This check follows `watch`, so either this check detects the shutdown, or the shutdown finds the lease.
     if hold.engine.is_closed() {
         let reason = hold.lease.end(EndReason::Shutdown).err();
         return Err(hold
@@ -43,14 +43,14 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, Error> {
     Ok(hold)
 }
 
-/// Renews the lease and stops its automatic renewal, because the remaining lease belongs to the next holder. If
-/// anything fails, the lock is released when the caller drops `hold`, and the secret is invalid.
+/// Renews the lease and stops its automatic renewal, because the remaining lease belongs to the next holder. If the
+/// handover fails, dropping `hold` releases the lock, and the secret is invalid.
 pub(crate) async fn hand_over(hold: &Hold) -> Result<Handover, Error> {
     let (engine, lease) = (&hold.engine, &hold.lease);
     if !engine.backend().capabilities().handover {
         return Err(unsupported(Operation::HandOver, lease, "handovers"));
     }
-    // A renewal in progress completes before the ticket exists.
+    // Wait for a renewal in progress, because no renewal may follow the handover.
     let turn = lease.turn(engine.limits.command).await;
     let _turn = turn.map_err(|source| failed(Operation::HandOver, lease, source))?;
     let left = lease.validity().map_err(|reason| lease.lost(reason))?;

@@ -14,8 +14,8 @@ use crate::{Error, Operation, events};
 
 /// Renews one lease on request.
 ///
-/// Runs in a separate task, because the watchdog waits for manual renewals. Otherwise a caller that polls this future
-/// only once would block the watchdog.
+/// The renewal runs in a separate task, because it blocks automatic renewals of the same lease. Otherwise a caller that
+/// polls this future only once would block those renewals forever.
 pub(crate) async fn renew_now(engine: &Arc<Engine>, lease: &Arc<Lease>) -> Result<(), Error> {
     let (tell, received) = oneshot::channel();
     let (task_engine, task_lease) = (Arc::clone(engine), Arc::clone(lease));

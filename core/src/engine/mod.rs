@@ -40,15 +40,15 @@ pub(crate) use timeout::bounded;
 pub(crate) struct Engine {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) limits: Limits,
-    /// Set before `closing` is cancelled: can be checked without a lock.
+    /// Set before `closing` is cancelled. A caller can read this flag without a lock.
     closed: AtomicBool,
     closing: CancellationToken,
-    /// One watchdog per runtime. Usually there is one; a static manager in the tests of a binary has several.
+    /// One watchdog per runtime. Usually there is one runtime; a static manager in the tests of a binary has several.
     watchdogs: Mutex<Vec<(Id, Watchdog)>>,
     /// Acquires in progress, and unconfirmed releases.
     unfinished: TaskTracker,
     backlog: Arc<ReleaseBacklog>,
-    /// The amount of background work that had been abandoned when the manager was shut down.
+    /// The number of background commands that had been abandoned when the manager was shut down.
     given_up_before: OnceLock<usize>,
 }
 
@@ -109,7 +109,7 @@ impl Engine {
         if let Some((_, watchdog)) = watchdogs.iter().find(|it| it.0 == id) {
             return watchdog.watch_state();
         }
-        // Guards of an ended runtime can still receive a shutdown.
+        // Keep a watchdog of an ended runtime while it has leases, because a shutdown must end these leases.
         watchdogs.retain(|(_, watchdog)| watchdog.is_alive() || !watchdog.leases().is_empty());
         let (backend, backlog) = (Arc::clone(&self.backend), Arc::clone(&self.backlog));
         let watchdog = Watchdog::start(&lease.runtime, backend, backlog, self.limits);

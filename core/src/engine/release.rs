@@ -19,9 +19,9 @@ use crate::{EndReason, events};
 /// How a release ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReleaseOutcome {
-    /// The lock was held to the end.
+    /// The lock was held until its release.
     Released,
-    /// The lock was lost before: work under it may have run alongside another holder.
+    /// The lock was lost before. Work under the lock may have run alongside another holder.
     AlreadyLost(EndReason),
 }
 
@@ -48,7 +48,7 @@ struct ReleaseRecord {
     ending: HoldMetrics,
 }
 
-/// Records the end of the lease for the metrics. The release may find that the lock had been lost before.
+/// Records the end of the lease for the metrics. The reply to the release may show that the lock had been lost before.
 #[derive(Debug)]
 struct HoldMetrics {
     held_for: Duration,
@@ -66,8 +66,8 @@ struct BackgroundRelease {
 }
 
 impl<'a> PendingRelease<'a> {
-    /// Ends the lease and takes responsibility for its release; fails with the reason if another caller has already
-    /// taken it.
+    /// Ends the lease and claims its release. Returns the reason for the end of the lease if another caller has already
+    /// claimed the release.
     pub(crate) fn take(engine: &'a Arc<Engine>, lease: &'a Arc<Lease>) -> Result<Self, EndReason> {
         let since = ClockReading::now();
         let lost = lease.end_at(since.moment, EndReason::Released).err();
@@ -99,7 +99,8 @@ impl<'a> PendingRelease<'a> {
         Some(outcome)
     }
 
-    /// Retries for the time of one command, counted from `take`, and then continues in the background.
+    /// Sends the release, and retries it for the time of one command, counted from `take`. After a failure, dropping
+    /// this value continues the retries in the background.
     pub(crate) async fn pay(&mut self) -> Result<ReleaseOutcome, BackendError> {
         let Some((debt, _owed)) = &self.debt else {
             return Ok(ReleaseOutcome::Released);
@@ -142,7 +143,7 @@ impl BackgroundWork for BackgroundRelease {
             let mut backoff = Backoff::default();
             // Each failure was already reported by an event, and no caller waits.
             while let Err(_reported) = pay().await {
-                // Even a permanent error is retried: an operator may restore a password or a permission.
+                // Retry even a permanent error, because an operator may restore a password or a permission.
                 if !backoff.pause_before(self.end).await {
                     return false;
                 }
@@ -153,7 +154,8 @@ impl BackgroundWork for BackgroundRelease {
 }
 
 impl ReleaseRecord {
-    /// Releases immediately, if the backend can and no command about the lease is in progress.
+    /// Releases the lock immediately, if the backend can do so without waiting and no command about the lease is in
+    /// progress.
     fn pay_now(&self, backend: &dyn Backend, lease: &Lease) -> Option<ReleaseOutcome> {
         let _turn = match lease.last_command() {
             Some(command) => Some(command.try_lock().ok()?),
@@ -164,7 +166,7 @@ impl ReleaseRecord {
         self.paid(lease, answer, earlier).ok()
     }
 
-    /// Starts at `now`, and retries until `end`.
+    /// Sends the release at `now`, and retries it until `end`.
     async fn pay(
         &self,
         backend: &dyn Backend,
@@ -174,8 +176,8 @@ impl ReleaseRecord {
         end: LeaseInstant,
     ) -> Result<ReleaseOutcome, BackendError> {
         let mut sent = Some(now);
-        // Waits for a renewal in progress, because no renewal may follow the release. The renewal has a time limit,
-        // unless its runtime is not driven.
+        // Wait for a renewal in progress, because no renewal may follow the release. Limit the wait, because the
+        // runtime of that renewal may not be driven.
         let _turn = match lease.last_command().map(|it| (it, it.try_lock())) {
             None => None,
             Some((_, Ok(turn))) => Some(turn),
@@ -243,7 +245,8 @@ impl ReleaseRecord {
 }
 
 impl HoldMetrics {
-    /// Returns true the first time, and never for a lease that had ended before its release.
+    /// Counts the end of the lease once, and never for a lease that had ended before its release. Returns whether this
+    /// call counted it.
     fn count(&self, reason: EndReason) -> bool {
         let counts = !self.is_counted.swap(true, Ordering::Relaxed);
         if counts {
@@ -254,7 +257,7 @@ impl HoldMetrics {
 }
 
 impl Drop for HoldMetrics {
-    /// Counts a voluntary end, whether the release was confirmed or the lease is left to expire.
+    /// Counts a voluntary end of the lease, even if the backend did not confirm the release.
     fn drop(&mut self) {
         self.count(EndReason::Released);
     }

@@ -22,7 +22,7 @@ impl Engine {
         }
         self.stop_watching();
         self.unfinished.close();
-        // A release has at least the time of one command, even if the backend retry timeout is shorter.
+        // Give each release at least the time of one command, even if the backend retry timeout is shorter.
         let limit = self.limits.outage.max(self.limits.command);
         let done = async {
             tokio::select! {
@@ -34,7 +34,7 @@ impl Engine {
             // Unconfirmed work is counted below.
             let _in_time = waiting.await;
         }
-        // Because of this order, work that is abandoned in between is counted twice, never missed.
+        // Read `unfinished` first: work that is abandoned between the two readings is then counted twice, never missed.
         let unfinished = self.unfinished.len();
         let unconfirmed = unfinished + self.given_up();
         let close = async {

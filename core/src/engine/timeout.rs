@@ -17,7 +17,7 @@ use crate::runtime;
 
 /// Executes one command within `limit`.
 ///
-/// Even if a backend hangs or panics, the caller receives a result in time, wherever this is called. If there is no
+/// Even if the backend hangs or panics, the caller receives a result in time, also outside a runtime. If there is no
 /// reply, the outcome is "unknown".
 pub(crate) fn bounded<T>(
     limit: Duration,

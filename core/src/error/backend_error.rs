@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub enum Applied {
     /// The command was definitely not applied: nothing changed.
     No,
-    /// The reply was lost or late: the command may have been applied, or may still be.
+    /// The reply was lost or late: the command may have been applied, or may still be applied.
     Unknown,
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{FencingToken, Key};
 
-/// How a lock ended: see [`LockGuard::ended`](crate::LockGuard::ended).
+/// How a lease ended: see [`LockGuard::ended`](crate::LockGuard::ended).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Ended {
@@ -12,11 +12,11 @@ pub struct Ended {
     pub key: Key,
     /// The fencing token under which the lock was held; `None` for permits.
     pub token: Option<FencingToken>,
-    /// The reason why the lock ended.
+    /// The reason for the end of the lease.
     pub reason: EndReason,
 }
 
-/// A lock was lost: its holder did not end it, or another task of the holder ended it without notice.
+/// A lock is no longer held: its lease ended involuntarily, or another task of the holder ended the lease.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the lock on `{key}`{} was lost: {reason}", under(*token))]
 #[non_exhaustive]
@@ -25,7 +25,7 @@ pub struct Lost {
     pub key: Key,
     /// The fencing token under which the lock was held; `None` for permits.
     pub token: Option<FencingToken>,
-    /// The reason why the lock ended.
+    /// The reason for the end of the lease.
     pub reason: EndReason,
 }
 
@@ -64,7 +64,7 @@ impl LostInBody {
         Self { completed, lost }
     }
 
-    /// Includes key and reason, because callers often print an error without its source.
+    /// Returns a message with key and reason, because callers often print an error without its source.
     fn message(&self) -> String {
         let Lost { key, reason, .. } = &self.lost;
         if self.completed {
@@ -77,7 +77,7 @@ impl LostInBody {
     }
 }
 
-/// The reason why a lock ended.
+/// The reason for the end of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndReason {

@@ -96,8 +96,8 @@ pub enum Error {
         /// The last error of the backend.
         source: BackendError,
     },
-    /// This task already holds the lock, and would wait for itself. A function that acquires a lock was called while
-    /// the lock was held. See [`LockGuard::run`](crate::LockGuard::run) and
+    /// This task already holds the lock, and would deadlock. While the task held the lock, it called a function that
+    /// acquires the same lock. See [`LockGuard::run`](crate::LockGuard::run) and
     /// [`LockHandle::scope`](crate::LockHandle::scope), and [`reentrant`](crate::Lock::reentrant) for locks that can be
     /// acquired again.
     #[error(
@@ -125,7 +125,7 @@ pub enum Error {
         /// How the key is used: as "a lock" or "a semaphore".
         used_as: &'static str,
     },
-    /// The handover was accepted before, or its lease expired, or the previous holder made another ticket.
+    /// The ticket was used before, the lease has expired, or the previous holder made another ticket.
     #[error(
         "accepting `{key}` failed: its ticket was already used, or has expired; acquire the lock instead"
     )]
@@ -133,7 +133,8 @@ pub enum Error {
         /// The key of the lock.
         key: Key,
     },
-    /// The backend does not have this kind of lock. See [`capabilities`](crate::LockManager::capabilities).
+    /// The backend does not support this operation or this kind of lock. See
+    /// [`capabilities`](crate::LockManager::capabilities).
     #[error("{operation} `{key}` failed: this backend does not support {what}")]
     Unsupported {
         /// The operation that failed. If it was a downgrade or a handover, the lock is released in the background.
@@ -188,7 +189,7 @@ pub enum Error {
         "no lock manager is set: run inside `locks.as_default(..)`, or call `locks.set_global_default()` at startup"
     )]
     NoManager,
-    /// The process already has a default manager; it was not replaced.
+    /// The process already has a default manager, which was not replaced.
     #[error(
         "this process has a default lock manager already; set it once, at startup, and use `as_default` elsewhere"
     )]

@@ -26,7 +26,7 @@ pub enum NoCurrentLockError {
         list(held)
     )]
     OtherKeys {
-        /// The key that was asked for.
+        /// The key that the caller passed.
         key: String,
         /// The keys that the task has locked, the innermost first.
         held: Vec<Key>,

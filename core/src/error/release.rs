@@ -5,8 +5,8 @@ use crate::{Key, Lost};
 
 /// A release was sent and is not confirmed.
 ///
-/// The guard no longer exists. The manager repeats the release in the background. The lock is free at the latest when
-/// its lease expires.
+/// The guard no longer exists. The manager repeats the release in the background. The lock becomes free when the
+/// backend confirms the release, or when the lease expires.
 #[derive(Debug, thiserror::Error)]
 #[error("releasing `{key}` is not confirmed yet; it continues in the background")]
 #[non_exhaustive]
@@ -25,8 +25,8 @@ impl UnconfirmedRelease {
 
 /// Some locks of a set were lost before their release, or their releases are not confirmed.
 ///
-/// The guard no longer exists. The manager repeats unconfirmed releases in the background. The locks are free at the
-/// latest when their leases expire.
+/// The guard no longer exists. The manager repeats unconfirmed releases in the background. The locks become free when
+/// the backend confirms the releases, or when the leases expire.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "releasing a lock set: {} locks were lost, and {} releases are not confirmed yet; they continue in the background",

@@ -4,8 +4,8 @@ use crate::FencingToken;
 
 /// A write was rejected, because a newer holder of the lock has used the resource.
 ///
-/// Nothing was written. The caller has lost the lock, perhaps without knowing it yet. Abandon the work, or acquire the
-/// lock again and start from the current state. Retrying the same write cannot succeed.
+/// Nothing was written. The caller has lost the lock, but may not have detected the loss yet. Abandon the work, or
+/// acquire the lock again and start from the current state. Retrying the same write cannot succeed.
 ///
 /// # Examples
 ///

@@ -9,10 +9,10 @@ use crate::FencingToken;
 
 /// Remembers the newest token of each resource, and rejects older tokens.
 ///
-/// Use it for resources that cannot compare tokens themselves: a file, an HTTP service, a device. If the resource is a
-/// database, compare tokens there, in the statement that writes. An admission alone blocks no other holder: a newer
-/// holder may be admitted and write between the admission and the write that follows. So run the resource's writes one
-/// at a time, each with its admission.
+/// Use a fence store for resources that cannot compare tokens themselves: a file, an HTTP service, a device. If the
+/// resource is a database, compare tokens there, in the statement that writes. An admission alone blocks no other
+/// holder: a newer holder may be admitted and write between the admission and the write that follows. So run the
+/// resource's writes one at a time, each with its admission.
 ///
 /// Always fence a resource under the same key of the same backend: tokens of different keys or backends cannot be
 /// compared.
@@ -20,8 +20,8 @@ use crate::FencingToken;
 /// # Contract
 ///
 /// This section is for implementers. [`admit`](Self::admit) is one atomic step: it accepts a token that is at least the
-/// newest token accepted for the resource, and records it. A recorded token persists, also across restarts if the
-/// resource outlives them.
+/// newest token accepted for the resource, and records it. The store keeps a recorded token, also across restarts if
+/// the resource outlives them.
 ///
 /// # Examples
 ///
@@ -47,10 +47,11 @@ pub trait FenceStore: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`AdmitError::Stale`] if a newer token has been admitted, [`AdmitError::Store`] if the store failed.
+    /// Returns [`AdmitError::Stale`] if a newer token has been admitted, and [`AdmitError::Store`] if the store failed.
     ///
     /// # Cancel safety
     ///
-    /// A dropped call may have recorded the token. This affects only older tokens, which are stale anyway.
+    /// A dropped call may have recorded the token. The recorded token affects only older tokens, which are stale
+    /// anyway.
     async fn admit(&self, resource: &str, token: FencingToken) -> Result<(), AdmitError>;
 }

@@ -8,20 +8,21 @@ use super::Lock;
 use super::kind::{Exclusive, Kind, Reentrant};
 use crate::{Error, LockGuard, ReentrancyScope};
 
-/// Accepts a handed-over lock when awaited. Returned by [`LockManager::accept`](crate::LockManager::accept).
+/// Accepts a handed-over lock when awaited. [`LockManager::accept`](crate::LockManager::accept) returns this value.
 ///
 /// The future never waits for the lock, because no other client can acquire it before the ticket is accepted or
 /// expires.
 ///
 /// # Errors
 ///
-/// [`Error::HandoverSpent`] if the handover was accepted before, or its lease has expired, or the previous holder made
-/// a newer ticket. [`Error::Unsupported`] if the backend does not support handovers. Otherwise the errors of
-/// [`Lock::acquire`](crate::Lock::acquire).
+/// Returns [`Error::HandoverSpent`] if the ticket was used before, if the lease has expired, or if the previous holder
+/// made a newer ticket. Returns [`Error::Unsupported`] if the backend does not support handovers. Otherwise returns the
+/// errors of [`Lock::acquire`](crate::Lock::acquire).
 ///
 /// # Cancel safety
 ///
-/// If the future is dropped, the manager undoes its request in the background. The ticket may then have been used.
+/// If the future is dropped, the manager undoes its request in the background. The backend may already have accepted
+/// the ticket.
 #[derive(Debug)]
 #[must_use = "nothing is accepted until it is awaited"]
 pub struct Accept<K: Kind = Exclusive>(Lock<K>);
@@ -38,12 +39,12 @@ impl Accept {
 }
 
 impl<K: Kind> Accept<K> {
-    /// Sets the TTL from now on; the default is the previous holder's TTL.
+    /// Sets the new holder's TTL; the default is the previous holder's TTL.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self(self.0.ttl(ttl))
     }
 
-    /// Sets the longest hold time from now on; see [`Lock::max_hold`].
+    /// Sets the new holder's longest hold time; see [`Lock::max_hold`].
     pub fn max_hold(self, max_hold: Duration) -> Self {
         Self(self.0.max_hold(max_hold))
     }

@@ -14,10 +14,10 @@ use crate::{
 
 /// A held lock.
 ///
-/// The lock is held until the guard is released or dropped, or until it is lost. It is lost if its lease was not
-/// renewed in time, if the backend reports another holder or no holder, at `max_hold`, or at shutdown. From its
-/// deadline on [`is_valid`](Self::is_valid) is false and [`ended`](Self::ended) resolves, even if the backend cannot be
-/// reached.
+/// The guard holds the lock until the guard is released or dropped, or until the lock is lost. The lock is lost if its
+/// lease is not renewed in time, or if the backend reports another holder or no holder. The lock is also lost at
+/// `max_hold` and at a shutdown. From the deadline on, [`is_valid`](Self::is_valid) is false and [`ended`](Self::ended)
+/// resolves, even if the backend cannot be reached.
 ///
 /// # What a guard cannot do
 ///
@@ -28,9 +28,9 @@ use crate::{
 ///
 /// `drop` cannot await. It passes the release to a background task on the current tokio runtime, or, outside a runtime,
 /// on the runtime that acquired the lock. The task repeats the release until it is confirmed or permanently refused. If
-/// that runtime ends first, another runtime that uses the manager continues. Without such a runtime, the lease expires.
-/// In process the lock is free when `drop` returns. If your next step needs the lock to be free, call
-/// [`release`](Self::release).
+/// that runtime ends first, another runtime that uses the manager continues the release. Without such a runtime, the
+/// lease expires. With the in-process backend, the lock is free when `drop` returns. If your next step needs the lock
+/// to be free, call [`release`](Self::release).
 ///
 /// # Examples
 ///
@@ -64,20 +64,21 @@ impl<K: Fenced> LockGuard<K> {
 }
 
 impl LockGuard {
-    /// Turns the exclusive lock into a shared lock, without a gap. No other writer can acquire the lock in between, and
-    /// waiting readers acquire it, too. The token stays the same.
+    /// Turns the exclusive lock into a shared lock, without a gap: no other writer can acquire the lock during the
+    /// change. Waiting readers then acquire the lock. The token stays the same.
     ///
     /// Use this if a writer continues to read what it has written. A reader cannot become a writer again, because two
-    /// readers that both wait for this would wait forever.
+    /// readers that both wait to become writers would wait forever.
     ///
     /// # Errors
     ///
-    /// [`Error`]; the guard is dropped, and the lock is released in the background.
+    /// Returns [`Error`] if the backend does not support the operation or fails, or if the lock was lost. The guard is
+    /// then dropped, and the manager releases the lock in the background.
     /// [`capabilities`](crate::LockManager::capabilities) states whether the backend supports downgrades.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the lock is released in the background.
+    /// If the future is dropped, the manager releases the lock in the background.
     ///
     /// # Examples
     ///
@@ -98,21 +99,22 @@ impl LockGuard {
         Ok(LockGuard::new(HoldRef::Whole(shared)))
     }
 
-    /// Hands the lock to the holder of the returned ticket, in any process: see
+    /// Hands the lock over, and returns a ticket with which any process can accept the lock: see
     /// [`accept`](crate::LockManager::accept).
     ///
-    /// The lease is renewed once more. If no process accepts the ticket within the TTL, the lock becomes free. The new
-    /// holder's larger token makes fences reject the previous holder's writes. The lock cannot be accepted without the
-    /// ticket, which contains a secret that is registered with the backend.
+    /// The call renews the lease one last time. If no process accepts the ticket within the TTL, the lock becomes free.
+    /// The new holder's larger token makes fences reject the previous holder's writes. The ticket contains a secret.
+    /// Without this secret, the backend refuses to grant the lock.
     ///
     /// # Errors
     ///
-    /// [`Error`]; the guard is dropped, and the lock is released in the background.
+    /// Returns [`Error`] if the backend does not support the operation or fails, or if the lock was lost. The guard is
+    /// then dropped, and the manager releases the lock in the background.
     /// [`capabilities`](crate::LockManager::capabilities) states whether the backend supports handovers.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the lock is released in the background.
+    /// If the future is dropped, the manager releases the lock in the background.
     pub async fn hand_over(self) -> Result<HandoverTicket, Error> {
         let handover = hand_over(&self.hold).await?;
         Ok(HandoverTicket::of(&self.hold.lease.claim, handover))
@@ -138,7 +140,7 @@ impl<K: Releasable> LockGuard<K> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Lost`] if the lock was lost before. Work under it may have run alongside another holder.
+    /// - [`Error::Lost`] if the lock was lost before. Work under the lock may have run alongside another holder.
     /// - [`Error::Unconfirmed`] if the backend did not confirm the release within the manager's command timeout. This
     ///   time includes a renewal in progress. The release continues in the background.
     ///
@@ -153,7 +155,7 @@ impl<K: Releasable> LockGuard<K> {
     ///
     /// # Cancel safety
     ///
-    /// Once polled, the release takes place even if the future is dropped.
+    /// Once the future has been polled, the manager sends the release even if the future is dropped.
     pub async fn release(self) -> Result<(), Error> {
         self.hold.release().await
     }
@@ -165,12 +167,12 @@ impl LockGuard<Reentrant> {
     ///
     /// # Errors
     ///
-    /// As for other kinds of lock: [`Error::Lost`] if the lock was lost before, [`Error::Unconfirmed`] if the backend
-    /// did not confirm the release in time.
+    /// Returns [`Error::Lost`] if the lock was lost before, and [`Error::Unconfirmed`] if the backend did not confirm
+    /// the release in time.
     ///
     /// # Cancel safety
     ///
-    /// Once polled, the release takes place even if the future is dropped.
+    /// Once the future has been polled, the manager sends the release even if the future is dropped.
     pub async fn release(self) -> Result<ReentrantRelease, Error> {
         let lease = Arc::clone(&self.hold.lease);
         if let Some(hold) = self.hold.into_unique() {
@@ -216,13 +218,13 @@ impl<K: Kind> LockGuard<K> {
         self.hold.lease.validity().is_ok()
     }
 
-    /// Returns how long the lock is still held if no further renewal succeeds; zero after the lock was lost.
+    /// Returns how long the lock stays valid if no further renewal succeeds, and zero if the lock was lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.hold.lease.validity().unwrap_or_default()
     }
 
-    /// Resolves when the lock has ended, with the reason; see [`LockHandle::ended`].
+    /// Resolves at the end of the lease, and returns the reason; see [`LockHandle::ended`].
     ///
     /// # Cancel safety
     ///
@@ -233,24 +235,24 @@ impl<K: Kind> LockGuard<K> {
 
     /// Runs `body` while the lock is held.
     ///
-    /// If the lock is lost, `body` is dropped at its current await point and [`Error::Lost`] is returned. The deadline is
-    /// checked before each poll of `body`, so `body` is not polled after a pause past the deadline. If `body`
-    /// completed, its output is returned unchanged, even if the lock was lost in the last poll;
-    /// [`release`](Self::release) then reports the loss.
+    /// If the lock is lost, `run` drops `body` at its current await point and returns [`Error::Lost`]. `run` checks the
+    /// deadline before each poll of `body`, so `body` is not polled after a pause past the deadline. `run` returns the
+    /// output of a completed `body` unchanged, even if the lock was lost in the last poll; [`release`](Self::release)
+    /// then reports the loss.
     ///
     /// `body` runs as the holder of the lock, as in a [`scope`](LockHandle::scope): acquiring the same key there fails
     /// immediately instead of deadlocking. An acquire of the same semaphore does not fail, because more permits may be
-    /// free: set a `wait` for it.
+    /// free. Set a `wait` for such an acquire.
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the lock was lost before `body` completed.
+    /// Returns [`Error::Lost`] if the lock was lost before `body` completed.
     ///
     /// # Cancel safety
     ///
     /// Dropping the future drops `body`; the lock stays held.
     ///
-    /// Requests that `body` had sent before it was dropped may still be executed, such as a database statement. The
+    /// A server may still execute a request that `body` sent before it was dropped, such as a database statement. The
     /// [token](Self::token) lets the resource reject them.
     ///
     /// # Panics
@@ -265,24 +267,24 @@ impl<K: Kind> LockGuard<K> {
         self.handle().run(body)
     }
 
-    /// Renews the lease immediately, for the lock's TTL. Use it for locks without automatic renewal, or before a long
-    /// step.
+    /// Renews the lease immediately, for the lock's TTL. Use `renew` for locks without automatic renewal, or before a
+    /// long step.
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the lock was lost: acquire it again. [`Error::Backend`] if the backend failed: the
-    /// guard stays valid until its deadline.
+    /// Returns [`Error::Lost`] if the lock was lost: acquire it again. Returns [`Error::Backend`] if the backend
+    /// failed: the guard stays valid until its deadline.
     ///
     /// # Cancel safety
     ///
-    /// Once polled, the renewal takes place even if the future is dropped.
+    /// Once the future has been polled, the manager sends the renewal even if the future is dropped.
     pub async fn renew(&self) -> Result<(), Error> {
         renew_now(&self.hold.engine, &self.hold.lease).await
     }
 
     /// Makes this guard lost, as if its lease had expired, to test how your code handles a loss.
     ///
-    /// Nothing is sent to the backend until the guard is released or dropped.
+    /// The manager sends nothing to the backend until the guard is released or dropped.
     #[cfg(feature = "test-util")]
     #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
     pub fn simulate_loss(&self) {

@@ -16,8 +16,8 @@ use crate::{AttemptId, Ended, Error, FencingToken, Lost, PermitId, held_context}
 
 /// A view of a held lock, for code that works under it.
 ///
-/// It can be cloned and sent anywhere. It cannot release the lock: only the [`LockGuard`](crate::LockGuard) can. It may
-/// outlive the guard, and then reports that the lock has ended.
+/// A handle can be cloned and sent anywhere. A handle cannot release the lock; only the [`LockGuard`](crate::LockGuard)
+/// can. A handle may outlive the guard, and then reports the end of the lease.
 ///
 /// # Examples
 ///
@@ -40,7 +40,7 @@ pub struct LockHandle<K: Kind = Exclusive> {
 }
 
 impl<K: Fenced> LockHandle<K> {
-    /// Returns the fencing token of this acquisition. It never changes, and stays readable after a loss.
+    /// Returns the fencing token of this acquisition. The token never changes, and stays readable after a loss.
     #[must_use]
     pub fn token(&self) -> FencingToken {
         self.lease.claim.token
@@ -48,13 +48,13 @@ impl<K: Fenced> LockHandle<K> {
 }
 
 impl LockHandle<Permits> {
-    /// Returns the id of these permits, which differs from that of every other holder.
+    /// Returns the id of these permits, which differs from the ids of all other holders.
     #[must_use]
     pub fn permit_id(&self) -> PermitId {
         PermitId::new(self.lease.claim.token.get())
     }
 
-    /// Returns the number of permits that are held.
+    /// Returns the number of permits that the guard holds.
     #[must_use]
     pub fn permits(&self) -> u32 {
         match self.lease.claim.mode {
@@ -86,14 +86,14 @@ impl<K: Kind> LockHandle<K> {
 
     /// Returns whether the lock is still held at this moment, by this process's own clock.
     ///
-    /// It sends no request, and is correct immediately after a pause of the process. The result may be outdated when
-    /// you use it: protect writes with the token, not with this check.
+    /// `is_valid` sends no request, and is correct immediately after a pause of the process. The result may be outdated
+    /// when you use it: protect writes with the token, not with this check.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.lease.validity().is_ok()
     }
 
-    /// Returns how long the lock is still held if no further renewal succeeds; zero once it is lost.
+    /// Returns how long the lock stays valid if no further renewal succeeds, and zero if the lock was lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.lease.validity().unwrap_or_default()
@@ -103,7 +103,7 @@ impl<K: Kind> LockHandle<K> {
     ///
     /// # Errors
     ///
-    /// The reason why the lock is no longer held, which may be its release.
+    /// Returns the reason why the lock is no longer held. A release is one of the reasons.
     pub fn check(&self) -> Result<(), Lost> {
         match self.lease.validity() {
             Ok(_) => Ok(()),
@@ -111,12 +111,12 @@ impl<K: Kind> LockHandle<K> {
         }
     }
 
-    /// Resolves when the lock is no longer held, with the reason. A release is one of the reasons:
+    /// Resolves when the lock is no longer held, and returns the reason. A release is one of the reasons:
     /// [`is_voluntary`](crate::EndReason::is_voluntary) distinguishes it from an involuntary loss.
     ///
-    /// It resolves no later than the deadline. The deadline is the time at which the last confirmed renewal was *sent*,
-    /// plus the TTL, less a margin for clock drift. It resolves immediately if the lock is already lost. The future
-    /// does not borrow the handle.
+    /// The future resolves no later than the deadline. The deadline is the time at which the last confirmed renewal was
+    /// *sent*, plus the TTL, less a margin for clock drift. The future resolves immediately if the lock is already
+    /// lost, and does not borrow the handle.
     ///
     /// # Cancel safety
     ///
@@ -129,12 +129,12 @@ impl<K: Kind> LockHandle<K> {
         }
     }
 
-    /// Runs `body` while the lock is held, as [`LockGuard::run`](crate::LockGuard::run) does. Use it in a task that
-    /// works under a lock whose guard is elsewhere.
+    /// Runs `body` while the lock is held, as [`LockGuard::run`](crate::LockGuard::run) does. Use this method in a task
+    /// that works under a lock but does not have the guard.
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the lock was lost, or released, before `body` completed.
+    /// Returns [`Error::Lost`] if the lock was lost, or released, before `body` completed.
     ///
     /// # Cancel safety
     ///
@@ -142,7 +142,7 @@ impl<K: Kind> LockHandle<K> {
     ///
     /// # Panics
     ///
-    /// Panics if `body` panics, and inside a tokio runtime that was built without `enable_time`.
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`.
     ///
     /// # Examples
     ///
@@ -187,12 +187,12 @@ impl<K: Kind> LockHandle<K> {
 
     /// Runs `task` as the holder of this lock. Inside `task`, an [`acquire`](crate::Lock::acquire) of the same key
     /// through the same manager returns [`AlreadyHeld`](crate::Error::AlreadyHeld) immediately, as long as the lock is
-    /// valid. Clones count as the same manager. Outside of a scope and of [`run`](Self::run), a task deadlocks if it
-    /// acquires a lock that it holds. Semaphores never return this error, so a task that acquires too many permits also
-    /// deadlocks.
+    /// valid. Clones count as the same manager. Outside `scope` and [`run`](Self::run), a task that acquires a lock it
+    /// already holds deadlocks. An acquire of a semaphore never returns this error, so a task that acquires too many
+    /// permits also deadlocks.
     ///
-    /// Inside `task`, [`current_lock`](crate::current_lock) returns this lock. Scopes nest. Tasks that `task` spawns are
-    /// not in its scope.
+    /// Inside `task`, [`current_lock`](crate::current_lock) returns this lock. Scopes can be nested. Tasks that `task`
+    /// spawns are not in its scope.
     ///
     /// # Examples
     ///
@@ -211,7 +211,7 @@ impl<K: Kind> LockHandle<K> {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe if `task` is.
+    /// This method is cancel safe if `task` is cancel safe.
     pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<K, F> {
         held_context::scope([Arc::clone(&self.lease)], task)
     }

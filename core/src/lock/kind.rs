@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use sealed::Sealed;
 
-/// The mode in which a lock is held: [`Exclusive`], [`Shared`], [`Permits`] or [`Reentrant`]; [`Current`] for a lock
-/// whose mode is not known.
+/// The mode in which a lock is held: [`Exclusive`], [`Shared`], [`Permits`] or [`Reentrant`]. [`Current`] stands for a
+/// lock whose mode is not known.
 pub trait Kind: Sealed + Debug + Send + Sync + Unpin + 'static {}
 
 /// A kind with tokens that order its holders: all kinds except [`Permits`].
@@ -18,23 +18,23 @@ pub trait Fenced: Kind {}
 /// [`Reentrant`].
 pub trait Releasable: Kind {}
 
-/// Held by one holder at a time: a mutex, and the writers of a read-write lock.
+/// The kind of a lock that one holder holds at a time: a mutex, or the write lock of a read-write lock.
 #[derive(Debug)]
 pub enum Exclusive {}
 
-/// Held together with other readers: the readers of a read-write lock.
+/// The kind of a lock that readers hold together: the read lock of a read-write lock.
 #[derive(Debug)]
 pub enum Shared {}
 
-/// Held concurrently up to the number of permits: a semaphore.
+/// The kind of a semaphore, which several holders hold concurrently, up to the number of permits.
 #[derive(Debug)]
 pub enum Permits {}
 
-/// Held only by the guards of one [`ReentrancyScope`](crate::ReentrancyScope), under one lease.
+/// The kind of a lock that only the guards of one [`ReentrancyScope`](crate::ReentrancyScope) hold, under one lease.
 #[derive(Debug)]
 pub enum Reentrant {}
 
-/// Of any kind that has a token: see [`current_lock`](crate::current_lock).
+/// Stands for any kind of lock that has a token: see [`current_lock`](crate::current_lock).
 #[derive(Debug)]
 pub enum Current {}
 

@@ -27,11 +27,13 @@ use kind::{Exclusive, Kind, Permits, Reentrant, Releasable};
 use run_under::run_under;
 use self_deadlock::check_self_deadlock;
 
-/// A lock that can be acquired: a key, a mode and options. Created by [`LockManager::lock`](crate::LockManager::lock).
+/// A lock that can be acquired: a key, a mode and options. [`LockManager::lock`](crate::LockManager::lock) returns a
+/// `Lock`.
 ///
 /// # Default
 ///
-/// A TTL of 30 s, automatic renewal at a third of the TTL while the guard lives, and an unlimited wait.
+/// The TTL is 30 s, and the wait is unlimited. The watchdog renews the lease at a third of the TTL while the guard
+/// lives.
 ///
 /// # Examples
 ///
@@ -110,13 +112,13 @@ impl Lock {
 }
 
 impl Lock<Permits> {
-    /// Acquires several permits, waiting for them if too few are free. The permits are granted together, and released
+    /// Acquires `permits` permits, and waits if too few are free. The backend grants and releases these permits
     /// together.
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire), and [`Error::Option`] if `permits` is zero or larger than the
-    /// semaphore.
+    /// Returns the errors of [`acquire`](Self::acquire), and [`Error::Option`] if `permits` is zero or larger than the
+    /// limit of the semaphore.
     ///
     /// # Cancel safety
     ///
@@ -128,12 +130,12 @@ impl Lock<Permits> {
         self.with_count(permits).take(true)
     }
 
-    /// Acquires several permits if they are free, and returns `None` if too few are free.
+    /// Acquires `permits` permits if they are free, and returns `None` if too few are free.
     ///
     /// # Errors
     ///
-    /// The errors of [`try_acquire`](Self::try_acquire), and [`Error::Option`] if `permits` is zero or larger than the
-    /// semaphore.
+    /// Returns the errors of [`try_acquire`](Self::try_acquire), and [`Error::Option`] if `permits` is zero or larger
+    /// than the limit of the semaphore.
     ///
     /// # Cancel safety
     ///
@@ -177,23 +179,23 @@ impl<K: Kind> Lock<K> {
     }
 
     /// Sets how long the lock stays taken after its holder stops renewing. With renewal on, this is the time after a
-    /// crash; with renewal off, it is the longest hold time. The minimum depends on the backend (10 ms in process), the
-    /// maximum is [`MAX_TTL`](crate::MAX_TTL).
+    /// crash; with renewal off, it is the longest hold time. The minimum depends on the backend (10 ms in process), and
+    /// the maximum is [`MAX_TTL`](crate::MAX_TTL).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.options.ttl = ttl;
         self
     }
 
-    /// Sets how long [`acquire`](Self::acquire) waits for a busy lock. Zero tries once and never queues;
-    /// `Duration::MAX` waits forever, which is the default.
+    /// Sets how long [`acquire`](Self::acquire) waits for a busy lock. With zero, an acquire tries once and does not
+    /// queue. With `Duration::MAX`, which is the default, an acquire waits forever.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.options.wait = Some(wait);
         self
     }
 
-    /// Sets the longest time the lock may be held, including renewals. The guard is then lost with
-    /// [`EndReason::MaxHold`](crate::EndReason::MaxHold). The lock is free when the guard is dropped, or when its
-    /// last lease has expired.
+    /// Sets the longest time the lock may be held, including renewals. After that time, the guard is lost with
+    /// [`EndReason::MaxHold`](crate::EndReason::MaxHold). The lock is free when the guard is dropped, or when its last
+    /// lease has expired.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.options.max_hold = Some(max_hold);
         self
@@ -205,14 +207,14 @@ impl<K: Kind> Lock<K> {
         self
     }
 
-    /// Acquires the lock, waiting for it if it is busy.
+    /// Acquires the lock, and waits while the lock is busy.
     ///
     /// # Errors
     ///
-    /// - [`Error::TimedOut`]: busy for the whole wait.
+    /// - [`Error::TimedOut`]: the lock was busy for the whole wait.
     /// - [`Error::Closed`]: the manager was shut down.
     /// - [`Error::Backend`]: the backend failed for the manager's whole backend retry timeout, or until the wait had
-    ///   elapsed. A command in progress may exceed that by the command timeout.
+    ///   elapsed. A command in progress may exceed these limits by up to the command timeout.
     /// - [`Error::AlreadyHeld`], [`Error::Upgrade`]: this task already holds the lock, in a
     ///   [`scope`](crate::LockHandle::scope) or in a [`ReentrancyScope`] that it has entered.
     /// - [`Error::OtherKind`]: the key is already used as a semaphore and this is a lock, or the reverse.
@@ -237,8 +239,8 @@ impl<K: Kind> Lock<K> {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`acquire`](Self::acquire) except `TimedOut`. Failures of the backend are not retried. An
-    /// outage is never reported as busy. A lock that this task itself holds counts as busy.
+    /// Returns the errors of [`acquire`](Self::acquire) except `TimedOut`. `try_acquire` does not retry failures of the
+    /// backend, and never reports an outage as busy. A lock that this task itself holds counts as busy.
     ///
     /// # Cancel safety
     ///
@@ -266,7 +268,7 @@ impl<K: Kind> Lock<K> {
         let can = self.engine.backend().capabilities();
         self.options.validate(can.least_ttl, can.most_ttl)?;
         let scope = self.scope.as_ref();
-        // A handed-over lock is not shared in a scope before it is accepted.
+        // An accepted ticket has its own lease, so it does not use the lease that the scope holds.
         if let Some(scope) = scope.filter(|_| self.handover.is_none())
             && let Some(hold) = scope.share(&self.engine, &key)
         {
@@ -299,25 +301,25 @@ impl<K: Releasable> Lock<K> {
     /// `run` returns the same error type `E` as `body`. `E` is `leasehold::Error`, or implements
     /// `From<leasehold::Error>`.
     ///
-    /// When the lock is lost, `body` is dropped at its current await point. A loss is an error even if `body` had
-    /// completed. Then its result is dropped, and its work may have run alongside another holder. To keep the result,
-    /// use [`LockGuard::run`] and [`LockGuard::release`], which returns the loss. A release that is not confirmed is
-    /// not an error; it continues in the background.
+    /// If the lock is lost, `run` drops `body` at its current await point and returns an error. If `body` had completed
+    /// before `run` detected the loss, `run` drops the result and also returns an error. The work of `body` may then
+    /// have run alongside another holder. To keep the result, use [`LockGuard::run`] and [`LockGuard::release`], which
+    /// returns the loss. `run` returns no error for an unconfirmed release; the release continues in the background.
     ///
     /// # Errors
     ///
-    /// - The errors of [`acquire`](Self::acquire): `body` did not begin.
+    /// - The errors of [`acquire`](Self::acquire), if `body` did not begin.
     /// - [`Error::LostInBody`] if the lock was lost; the error states whether `body` had completed.
     /// - The error of `body`, even if the lock was lost afterwards.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future drops `body` or the acquire, and the lock is released in the background.
+    /// Dropping the future drops `body` or the acquire, and the manager releases the lock in the background.
     ///
     /// # Panics
     ///
-    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the lock is
-    /// released in the background.
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the manager
+    /// releases the lock in the background.
     ///
     /// # Examples
     ///

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// Identifies one holder of a semaphore's permits. For one key, each grant has a larger id than all earlier grants.
 ///
-/// A permit id is not a [`FencingToken`](crate::FencingToken), and fences do not accept it. Permits are held
-/// concurrently, and a resource that accepts only the highest token would reject the other holders.
+/// A permit id is not a [`FencingToken`](crate::FencingToken), and fences do not accept it. Several holders hold
+/// permits concurrently, so a resource that accepts only the highest token would reject the other holders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PermitId(i64);
 

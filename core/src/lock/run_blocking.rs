@@ -9,28 +9,28 @@ use crate::{Error, Lock, LockGuard, LockHandle, LostInBody, held_context, runtim
 
 impl<K: Kind> LockGuard<K> {
     /// Runs blocking code while the lock is held, on a thread of [`tokio::task::spawn_blocking`]. The watchdog renews
-    /// the lease meanwhile, on every kind of runtime.
+    /// the lease while the thread runs, on every kind of runtime.
     ///
-    /// Nothing can stop a thread. If the lock is lost, `body` continues to its end: check
-    /// [`LockHandle::check`] between long steps, and write with the [token](LockHandle::token). The result of `body` is
-    /// returned unchanged even after a loss; [`release`](Self::release) then reports the loss.
+    /// Nothing can stop a thread. If the lock is lost, `body` continues to its end: call [`LockHandle::check`] between
+    /// long steps, and write with the [token](LockHandle::token). `run_blocking` returns the result of `body`
+    /// unchanged, even after a loss; [`release`](Self::release) then reports the loss.
     ///
-    /// Inside `body`, [`current_lock`](crate::current_lock) returns this lock. The locks around the call are not
-    /// inherited.
+    /// Inside `body`, [`current_lock`](crate::current_lock) returns this lock. `body` does not inherit the other locks
+    /// of the caller's task.
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if the lock was lost before `body` began. The error of `body`. [`Error::NoRuntime`] outside of a
-    /// tokio runtime, or in one that shuts down.
+    /// Returns [`Error::Lost`] if the lock was lost before `body` began. Returns the error of `body`. Returns
+    /// [`Error::NoRuntime`] outside a tokio runtime, or in a runtime that shuts down.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, `body` continues. The guard may then release the lock while `body` runs:
-    /// [`Lock::run_blocking`] keeps the lock until the end of `body`.
+    /// If the future is dropped, `body` continues. The guard may then release the lock while `body` runs. To keep the
+    /// lock until the end of `body`, use [`Lock::run_blocking`].
     ///
     /// # Panics
     ///
-    /// If `body` panics.
+    /// Panics if `body` panics.
     ///
     /// # Examples
     ///
@@ -70,22 +70,23 @@ impl<K: Kind> LockGuard<K> {
 }
 
 impl<K: Releasable> Lock<K> {
-    /// Acquires the lock, runs blocking code while it is held, and releases it: [`run`](Self::run) for code that blocks.
+    /// Acquires the lock, runs blocking code while it is held, and releases it. Use [`run`](Self::run) for async code.
     ///
-    /// See [`LockGuard::run_blocking`] for what `body` can rely on. If the lock was lost, the result of a successful
-    /// `body` is dropped, as in [`run`](Self::run).
+    /// `body` runs as in [`LockGuard::run_blocking`]. If the lock was lost, this method drops the result of a
+    /// successful `body` and returns an error, as [`run`](Self::run) does.
     ///
     /// # Errors
     ///
-    /// The errors of [`run`](Self::run), and [`Error::NoRuntime`] in a runtime that shuts down.
+    /// Returns the errors of [`run`](Self::run), and [`Error::NoRuntime`] in a runtime that shuts down.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future drops the acquire. If `body` has begun, it continues, and the lock stays held until its end.
+    /// Dropping the future drops the acquire. If `body` has begun, it continues, and the lock stays held until the end
+    /// of `body`.
     ///
     /// # Panics
     ///
-    /// If `body` panics, or if the tokio runtime was built without `enable_time`.
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`.
     pub async fn run_blocking<T, E>(
         self,
         body: impl FnOnce(LockHandle<K>) -> Result<T, E> + Send + 'static,

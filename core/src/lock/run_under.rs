@@ -73,9 +73,10 @@ impl<K: Releasable> RunGuard for LockGuard<K> {
     }
 }
 
-/// Runs a body under a guard, and then releases the guard. A loss is an error, even if the body had completed.
+/// Runs a body under a guard, and then releases the guard. Returns an error if the lock was lost, even if the body had
+/// completed.
 ///
-/// An unconfirmed release is not an error: the body ran under its lock to the end, and the release continues in the
+/// Ignores an unconfirmed release, because the body ran under its lock to the end. The release continues in the
 /// background.
 pub(crate) async fn run_under<G: RunGuard, T, E: From<Error>>(
     guard: G,

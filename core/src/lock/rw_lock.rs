@@ -3,10 +3,11 @@
 use super::Lock;
 use super::kind::Shared;
 
-/// A read-write lock on one key. Returned by [`LockManager::rw_lock`](crate::LockManager::rw_lock).
+/// A read-write lock on one key. [`LockManager::rw_lock`](crate::LockManager::rw_lock) returns an `RwLock`.
 ///
-/// Many readers hold the lock together, or one writer holds it alone. A waiting writer is served before readers that
-/// arrive later. [`write`](Self::write) is the same lock as [`LockManager::lock`](crate::LockManager::lock) on the key.
+/// Many readers hold the lock together, or one writer holds it alone. A waiting writer acquires the lock before readers
+/// that arrive later. [`write`](Self::write) is the same lock as [`LockManager::lock`](crate::LockManager::lock) on the
+/// key.
 ///
 /// # Examples
 ///

@@ -5,7 +5,8 @@ use crate::engine::Engine;
 use crate::reentrant::held_by_outer_scope;
 use crate::{Error, Key, ReentrancyScope, held_context};
 
-/// Refuses a lock that this task holds in a scope. Permits are not refused, because more permits may be free.
+/// Returns an error if this task holds the lock in a scope. Accepts an acquire of permits, because more permits may be
+/// free.
 pub(crate) fn check_self_deadlock(
     mode: Mode,
     engine: &Engine,

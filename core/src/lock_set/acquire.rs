@@ -2,9 +2,9 @@
 //!
 //! # Implementation details
 //!
-//! The acquire requests all locks concurrently. If one is busy, the acquire keeps the locks before that one, releases
-//! the rest, and waits for the busy lock. So a waiter holds only locks with smaller names than the lock it waits for,
-//! and waiters cannot form a cycle.
+//! The acquire requests all locks concurrently. If one lock is busy, the acquire keeps the locks before that lock,
+//! releases the rest, and waits for the busy lock. So a waiter holds only locks with smaller names than the lock it
+//! waits for, and waiters cannot form a cycle.
 
 use std::sync::Arc;
 
@@ -41,7 +41,8 @@ struct MultiAcquire<'a> {
     /// The held locks: a prefix of `wanted`, without a gap.
     held: Vec<Hold>,
     asked_for: &'a LockOptions,
-    /// Options for locks that are held during the wait for others: they are renewed, and their hold time has not begun.
+    /// The options of the locks that are held while the acquire waits for other locks. The watchdog renews these locks,
+    /// and their hold time has not begun.
     meanwhile: LockOptions,
     started: LeaseInstant,
     give_up: Option<LeaseInstant>,
@@ -95,7 +96,7 @@ impl<'a> MultiAcquire<'a> {
                 (Ok(hold), Ok(())) => self.held.push(hold),
                 (Ok(hold), Err(_)) => beyond.push(hold),
                 (Err(error), Ok(())) => gap = Err(error),
-                // A permanent error is returned immediately, not after a wait for another lock.
+                // Return a permanent error immediately, not after a wait for another lock.
                 (Err(error), Err(first)) if first.is_temporary() && !error.is_temporary() => {
                     gap = Err(error);
                 }
@@ -138,7 +139,7 @@ impl<'a> MultiAcquire<'a> {
     /// Starts the hold time of the whole set; returns false if one of its locks is already lost.
     async fn settle(&mut self) -> Result<bool, Error> {
         if self.has_waited && !self.asked_for.renewal {
-            // The earlier leases must be as long as the last grant.
+            // Without automatic renewal, the earlier leases would end before the lease of the last grant.
             match renew_all(self.engine, &self.held, self.give_up).await {
                 Ok(()) => {}
                 Err(Error::Lost(_)) => return Ok(false),
@@ -171,8 +172,8 @@ impl<'a> MultiAcquire<'a> {
     }
 }
 
-/// Releases the locks, and waits until other clients can acquire them, so that the next try of this acquire does not
-/// delay those clients. Unconfirmed releases continue in the background, and were reported.
+/// Releases the locks, and waits until other clients can acquire them. Otherwise the next try of this acquire would
+/// delay those clients. Unconfirmed releases continue in the background, and events have reported them.
 async fn release_all(holds: Vec<Hold>) {
     join_all(holds.iter().map(Hold::release)).await;
 }

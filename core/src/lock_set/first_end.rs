@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use crate::Ended;
 use crate::engine::{Lease, LeaseEnd};
 
-/// Resolves when one of several leases has ended; never if the list is empty.
+/// Resolves when one of several leases has ended. Never resolves if the list is empty.
 pub(super) struct FirstEnd(Vec<Pin<Box<LeaseEnd>>>);
 
 impl FirstEnd {
@@ -31,7 +31,7 @@ impl Future for FirstEnd {
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended> {
-        // Each poll checks every lease, because the deadline of any lease may have passed.
+        // Check every lease in each poll, because the deadline of any lease may have passed.
         for ended in &mut self.0 {
             if let Poll::Ready(reason) = ended.as_mut().poll(cx) {
                 return Poll::Ready(ended.lease().ended(reason));

@@ -12,9 +12,9 @@ use crate::{Ended, Error, FencingToken, LockSetReleaseError};
 
 /// Several locks that are held as one.
 ///
-/// They are held until the guard is released or dropped, or until one of them is lost. After a loss the work is not
-/// protected. The other locks stay held until the guard is dropped. The documentation of
-/// [`LockGuard`](crate::LockGuard), also on drop, applies to this guard.
+/// The guard holds the locks until the guard is released or dropped, or until one of the locks is lost. After a loss
+/// the work is not protected. The other locks stay held until the guard is dropped. The sections of
+/// [`LockGuard`](crate::LockGuard), including the section about drop, also apply to this guard.
 #[must_use = "the locks are released as soon as the guard is dropped; bind it to a name"]
 #[clippy::has_significant_drop]
 pub struct LockSetGuard {
@@ -35,13 +35,13 @@ impl LockSetGuard {
         self.handle.keys()
     }
 
-    /// Returns the fencing token of `key`; `None` if `key` is not among the keys.
+    /// Returns the fencing token of `key`, or `None` if `key` is not among the keys.
     #[must_use]
     pub fn token(&self, key: &str) -> Option<FencingToken> {
         self.handle.token(key)
     }
 
-    /// Returns a view of these locks that can be cloned and cannot release; it contains a handle for each lock.
+    /// Returns a view of these locks, which can be cloned and cannot release. The view contains a handle for each lock.
     #[must_use]
     pub fn handle(&self) -> LockSetHandle {
         self.handle.clone()
@@ -53,14 +53,13 @@ impl LockSetGuard {
         self.handle.is_valid()
     }
 
-    /// Returns how long all of the locks are still held if no further renewal succeeds; zero after one of them was
-    /// lost.
+    /// Returns how long all of the locks stay valid if no further renewal succeeds, and zero if one of them was lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         self.handle.valid_for()
     }
 
-    /// Resolves when one of the locks has ended, with its key and the reason.
+    /// Resolves when the lease of one of the locks has ended, and returns its key and the reason.
     ///
     /// # Cancel safety
     ///
@@ -73,7 +72,7 @@ impl LockSetGuard {
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if one of the locks was lost before `body` completed.
+    /// Returns [`Error::Lost`] if one of the locks was lost before `body` completed.
     ///
     /// # Cancel safety
     ///
@@ -95,11 +94,11 @@ impl LockSetGuard {
     ///
     /// # Errors
     ///
-    /// [`Error`] of the first lock that was not renewed.
+    /// Returns the error of the first renewal that failed.
     ///
     /// # Cancel safety
     ///
-    /// Once polled, the renewals take place even if the future is dropped.
+    /// Once the future has been polled, the manager sends the renewals even if the future is dropped.
     pub async fn renew(&self) -> Result<(), Error> {
         let renewals = self
             .holds
@@ -112,12 +111,12 @@ impl LockSetGuard {
     ///
     /// # Errors
     ///
-    /// [`Error::LockSetRelease`] if a lock was lost before, or if a release is not confirmed within the manager's command
-    /// timeout. The guard is dropped anyway, and unconfirmed releases continue in the background.
+    /// Returns [`Error::LockSetRelease`] if a lock was lost before, or if the backend did not confirm a release within
+    /// the manager's command timeout. The guard is dropped anyway, and unconfirmed releases continue in the background.
     ///
     /// # Cancel safety
     ///
-    /// Once polled, the releases take place even if the future is dropped.
+    /// Once the future has been polled, the manager sends the releases even if the future is dropped.
     pub async fn release(self) -> Result<(), Error> {
         let (mut lost, mut unconfirmed) = (Vec::new(), Vec::new());
         for answer in join_all(self.holds.iter().map(Hold::release)).await {

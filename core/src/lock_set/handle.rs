@@ -14,8 +14,8 @@ use crate::{Ended, Error, FencingToken, LockHandle, held_context};
 
 /// A view of several locks that are held as one, for code that works under them.
 ///
-/// It can be cloned and sent anywhere. It cannot release the locks: only the [`LockSetGuard`](crate::LockSetGuard) can.
-/// It may outlive the guard, and then reports that the locks have ended.
+/// A handle can be cloned and sent anywhere. A handle cannot release the locks; only the
+/// [`LockSetGuard`](crate::LockSetGuard) can. A handle may outlive the guard, and then reports the end of the leases.
 #[derive(Clone)]
 pub struct LockSetHandle {
     handles: Arc<[LockHandle]>,
@@ -40,7 +40,7 @@ impl LockSetHandle {
         self.handles.iter().map(LockHandle::key)
     }
 
-    /// Returns the fencing token of `key`; `None` if `key` is not among the keys. The token never changes, and stays
+    /// Returns the fencing token of `key`, or `None` if `key` is not among the keys. The token never changes, and stays
     /// readable after a loss.
     #[must_use]
     pub fn token(&self, key: &str) -> Option<FencingToken> {
@@ -56,15 +56,15 @@ impl LockSetHandle {
         self.handles.iter().all(LockHandle::is_valid)
     }
 
-    /// Returns how long all of the locks are still held if no further renewal succeeds; zero after one of them was
-    /// lost.
+    /// Returns how long all of the locks stay valid if no further renewal succeeds, and zero if one of them was lost.
     #[must_use]
     pub fn valid_for(&self) -> Duration {
         let each = self.handles.iter().map(LockHandle::valid_for);
         each.min().unwrap_or_default()
     }
 
-    /// Resolves when one of the locks has ended, with its key and the reason; see [`LockHandle::ended`].
+    /// Resolves when the lease of one of the locks has ended, and returns its key and the reason; see
+    /// [`LockHandle::ended`].
     ///
     /// # Cancel safety
     ///
@@ -77,7 +77,7 @@ impl LockSetHandle {
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if one of the locks was lost, or released, before `body` completed.
+    /// Returns [`Error::Lost`] if one of the locks was lost, or released, before `body` completed.
     ///
     /// # Cancel safety
     ///
@@ -85,7 +85,7 @@ impl LockSetHandle {
     ///
     /// # Panics
     ///
-    /// Panics if `body` panics, or inside a tokio runtime that was built without `enable_time`.
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`.
     pub fn run<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<T, E, B>
     where
         B: AsyncFnOnce(Self) -> Result<T, E>,
@@ -108,7 +108,7 @@ impl LockSetHandle {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe if `task` is cancel safe.
+    /// This method is cancel safe if `task` is cancel safe.
     pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
         let leases: Vec<_> = self
             .handles

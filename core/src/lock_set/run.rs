@@ -38,7 +38,8 @@ impl<F: Future> Future for LockSetRun<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        // The end is checked before each poll of the body, so the body is not polled after a pause past the deadline.
+        // Check for the end of the lease before each poll of the body: after a pause past the deadline, the body must
+        // not be polled again.
         if let Poll::Ready(ended) = Pin::new(&mut *this.ended).poll(cx) {
             this.body.set(None);
             return Poll::Ready(Err(ended.into()));

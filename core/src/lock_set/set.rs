@@ -15,19 +15,19 @@ use crate::lock::self_deadlock::check_self_deadlock;
 use crate::options::LockOptions;
 use crate::{Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
 
-/// Several locks that are acquired together, all or none. Created by
-/// [`LockManager::lock_all`](crate::LockManager::lock_all).
+/// Several locks that are acquired together, all or none. [`LockManager::lock_all`](crate::LockManager::lock_all)
+/// returns a `LockSet`.
 ///
-/// The keys are locked in the order of their names, whatever their order in the list. Duplicate keys are locked once.
-/// So acquires of overlapping sets do not deadlock, as long as no caller acquires its locks in two steps. If all locks
-/// are free, they are acquired concurrently, as fast as a single lock. If one is busy, the acquire keeps the locks with
-/// smaller names, releases the others, and queues for the busy lock.
+/// An acquire locks the keys in the order of their names, whatever their order in the list, and locks duplicate keys
+/// once. So acquires of overlapping sets do not deadlock, as long as no caller acquires its locks in two steps. If all
+/// locks are free, the acquire requests them concurrently, and is as fast as for a single lock. If one lock is busy,
+/// the acquire keeps the locks with smaller names, releases the others, and queues for the busy lock.
 ///
 /// # Default
 ///
-/// The same as for a single [`Lock`](crate::Lock): a TTL of 30 s, automatic renewal at a third of the TTL, and an
-/// unlimited wait. All options apply to the whole set: [`wait`](Self::wait) limits the acquire of all locks, and
-/// [`max_hold`](Self::max_hold) counts from the last grant.
+/// The defaults are the same as for a single [`Lock`](crate::Lock): a TTL of 30 s, automatic renewal at a third of the
+/// TTL, and an unlimited wait. All options apply to the whole set: [`wait`](Self::wait) limits the acquire of all
+/// locks, and [`max_hold`](Self::max_hold) counts from the last grant.
 ///
 /// # Examples
 ///
@@ -81,8 +81,8 @@ impl LockSet {
         self
     }
 
-    /// Sets how long [`acquire`](Self::acquire) waits for all of the locks. Zero tries once and never queues;
-    /// `Duration::MAX` waits forever, which is the default.
+    /// Sets how long [`acquire`](Self::acquire) waits for all of the locks. With zero, an acquire tries once and does
+    /// not queue. With `Duration::MAX`, which is the default, an acquire waits forever.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.options.wait = Some(wait);
         self
@@ -101,21 +101,21 @@ impl LockSet {
         self
     }
 
-    /// Acquires all of the locks, waiting for busy locks.
+    /// Acquires all of the locks, and waits for busy locks.
     ///
-    /// While the acquire waits for one lock, it may hold locks with smaller names. It does not hold any lock when it
-    /// returns an error.
+    /// While the acquire waits for one lock, it may hold locks with smaller names. If the acquire returns an error, it
+    /// does not hold any lock.
     ///
     /// # Errors
     ///
-    /// The errors of [`Lock::acquire`](crate::Lock::acquire), with the key in question: [`Error::TimedOut`] names the
-    /// first busy lock. [`Error::Key`] names an invalid key. [`Error::Option`] means that the set has no keys, or more
-    /// than [`MAX_KEYS`]; no lock is held then.
+    /// Returns the errors of [`Lock::acquire`](crate::Lock::acquire). [`Error::TimedOut`] contains the key of the first
+    /// busy lock, and [`Error::Key`] contains the invalid key. Returns [`Error::Option`] also if the set has no keys,
+    /// or more than [`MAX_KEYS`].
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future releases the locks that it holds, and gives up its position in the queue. The manager undoes
-    /// its requests in the background.
+    /// Dropping the future releases the locks that it holds, and makes it lose its position in the queue. The manager
+    /// undoes its requests in the background.
     ///
     /// # Panics
     ///
@@ -128,8 +128,8 @@ impl LockSet {
     ///
     /// # Errors
     ///
-    /// Returns the errors of [`acquire`](Self::acquire) except `TimedOut`. Failures of the backend are not retried.
-    /// Locks that this task itself holds count as busy.
+    /// Returns the errors of [`acquire`](Self::acquire) except `TimedOut`. `try_acquire` does not retry failures of the
+    /// backend. Locks that this task itself holds count as busy.
     ///
     /// # Cancel safety
     ///
@@ -167,21 +167,21 @@ impl LockSet {
 
     /// Acquires all of the locks, runs `body` while they are held, and releases them.
     ///
-    /// Works like [`Lock::run`](crate::Lock::run). The loss of any of the locks counts.
+    /// Works like [`Lock::run`](crate::Lock::run), and treats the loss of any of the locks as a loss.
     ///
     /// # Errors
     ///
-    /// The errors of [`acquire`](Self::acquire); `body` did not begin then. [`Error::LostInBody`] if one of the locks
-    /// was lost; the error states whether `body` had completed. The error of `body`.
+    /// Returns the errors of [`acquire`](Self::acquire), if `body` did not begin. Returns [`Error::LostInBody`] if one
+    /// of the locks was lost; the error states whether `body` had completed. Returns the error of `body`.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future drops `body` or the acquire, and the locks are released in the background.
+    /// Dropping the future drops `body` or the acquire, and the manager releases the locks in the background.
     ///
     /// # Panics
     ///
-    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the locks
-    /// are released in the background.
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the manager
+    /// releases the locks in the background.
     pub async fn run<T, E: From<Error>>(
         self,
         body: impl AsyncFnOnce(LockSetHandle) -> Result<T, E>,

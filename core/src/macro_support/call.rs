@@ -29,7 +29,7 @@ impl Call {
         }
     }
 
-    /// Locks this key, too.
+    /// Adds `key` to the keys that the call locks.
     pub fn and(self, key: impl Into<String>) -> Call<LockSetTarget> {
         self.aiming(|ExclusiveTarget(first)| LockSetTarget(vec![first, key.into()]))
     }
@@ -51,7 +51,7 @@ impl Call {
 }
 
 impl Call<LockSetTarget> {
-    /// Locks this key, too.
+    /// Adds `key` to the keys that the call locks.
     pub fn and(mut self, key: impl Into<String>) -> Self {
         self.aim.0.push(key.into());
         self
@@ -73,19 +73,19 @@ impl<A> Call<A> {
         self
     }
 
-    /// See [`Lock::ttl`](crate::Lock::ttl).
+    /// Sets the TTL: see [`Lock::ttl`](crate::Lock::ttl).
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.times.ttl = Some(ttl);
         self
     }
 
-    /// See [`Lock::wait`](crate::Lock::wait).
+    /// Sets the wait: see [`Lock::wait`](crate::Lock::wait).
     pub fn wait(mut self, wait: Duration) -> Self {
         self.times.wait = Some(wait);
         self
     }
 
-    /// See [`Lock::max_hold`](crate::Lock::max_hold).
+    /// Sets the longest hold time: see [`Lock::max_hold`](crate::Lock::max_hold).
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.times.max_hold = Some(max_hold);
         self
@@ -93,7 +93,7 @@ impl<A> Call<A> {
 }
 
 impl<A: LockTarget> Call<A> {
-    /// Prepares a call of a function that returns `R`. The call fails if its lock stays busy.
+    /// Prepares a call of a function that returns `R`. The call returns an error if its lock stays busy.
     pub fn answering<R: LockedReturn>(self) -> PendingCall<R, A::Guard> {
         PendingCall::new(Box::pin(self.acquire()), ReturnMapping::of(None))
     }

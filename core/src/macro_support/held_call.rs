@@ -53,8 +53,8 @@ impl<R, G: RunGuard> HeldCall<R, G> {
 
     /// Releases the lock. Returns an error instead of a successful `output` if the lock was lost before.
     ///
-    /// A release that is not confirmed is not an error: the body held the lock to its end, and the release continues in
-    /// the background.
+    /// Ignores an unconfirmed release, because the body held the lock to its end. The release continues in the
+    /// background.
     pub async fn release(self, output: Result<R, Lost>) -> R {
         let (view, verdict) = (self.guard.view(), self.verdict);
         let answer = match output {

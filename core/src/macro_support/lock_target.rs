@@ -44,7 +44,7 @@ impl TimeOptions {
     }
 }
 
-/// One key, exclusively.
+/// A target of one key, which the call locks exclusively.
 #[derive(Debug)]
 pub struct ExclusiveTarget(pub(super) String);
 
@@ -60,7 +60,7 @@ impl LockTarget for ExclusiveTarget {
     }
 }
 
-/// One key, as a reader.
+/// A target of one key, which the call locks for reading.
 #[derive(Debug)]
 pub struct ReadTarget(pub(super) String);
 
@@ -76,7 +76,7 @@ impl LockTarget for ReadTarget {
     }
 }
 
-/// One permit of a semaphore.
+/// A target of one permit of a semaphore.
 #[derive(Debug)]
 pub struct SemaphoreTarget(pub(super) String, pub(super) u32);
 
@@ -92,7 +92,7 @@ impl LockTarget for SemaphoreTarget {
     }
 }
 
-/// One key, shared with the enclosing calls.
+/// A target of one key, whose lock the call shares with the enclosing calls.
 #[derive(Debug)]
 pub struct ReentrantTarget(pub(super) String);
 
@@ -111,7 +111,7 @@ impl LockTarget for ReentrantTarget {
     }
 }
 
-/// Several keys.
+/// A target of several keys, which the call locks together.
 #[derive(Debug)]
 pub struct LockSetTarget(pub(super) Vec<String>);
 

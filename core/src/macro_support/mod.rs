@@ -1,4 +1,4 @@
-//! The code behind `#[distributed_lock]`. The expansion in the user's function only calls it:
+//! The code behind `#[distributed_lock]`. The expansion in the user's function only calls this module:
 //!
 //! ```text
 //! let __call = Call::new(key).ttl(..).answering::<Result<T, E>>();
@@ -12,10 +12,10 @@
 //!
 //! # Implementation details
 //!
-//! `__held` is declared before the body's future, so it always outlives that future. So nothing that the body owns is
-//! dropped after the release. Only `answering` has trait bounds on the return type, so that a wrong return type causes
-//! one error instead of several. Only plain functions take the body's future by value, because an `async fn` would
-//! store it twice.
+//! `__held` is declared before the body's future, so it always outlives that future. Everything that the body owns is
+//! therefore dropped before the release. Only `answering` has trait bounds on the return type, so that a wrong return
+//! type causes one error instead of several. Only plain functions take the body's future by value, because an
+//! `async fn` would store it twice.
 
 mod as_manager;
 mod call;

@@ -9,7 +9,7 @@ use super::returned::ReturnMapping;
 use crate::lock::run_under::RunGuard;
 use crate::{Error, events};
 
-/// Boxed, so that a function's future stays about as large as the future of its body.
+/// The future that acquires the lock. The box keeps a function's future about as large as the future of its body.
 pub(super) type Acquiring<G> = Pin<Box<dyn Future<Output = Result<G, Error>> + Send>>;
 
 /// A call whose return type can hold the lock's error.

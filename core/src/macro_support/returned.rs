@@ -26,7 +26,7 @@ impl<T, E: FromLockError> LockedReturn for Result<T, E> {
     }
 }
 
-/// `From<leasehold::Error>`, with its own compile error.
+/// Converts the lock's error like `From<leasehold::Error>`. This separate trait has its own compile error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold the lock's error",
     label = "has no `From<leasehold::Error>`",
@@ -72,7 +72,7 @@ impl<E> Skippable for Result<(), E> {
 pub(super) struct ReturnMapping<R> {
     pub(super) refused: fn(Error) -> R,
     pub(super) is_failure: fn(&R) -> bool,
-    /// `None` if a busy lock is an error.
+    /// `None` if the call returns an error for a busy lock.
     pub(super) skipped: Option<fn() -> R>,
 }
 

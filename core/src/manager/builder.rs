@@ -10,7 +10,7 @@ use crate::backend::Backend;
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
 use crate::{Error, Key};
 
-/// Configures a [`LockManager`]. Created by [`LockManager::builder`].
+/// Configures a [`LockManager`]. [`LockManager::builder`] returns a `LockManagerBuilder`.
 ///
 /// # Default
 ///
@@ -48,7 +48,7 @@ pub struct LockManagerBuilder {
 }
 
 impl LockManager {
-    /// Returns a builder for a manager on `backend`, to set options.
+    /// Returns a builder, which sets the options of a manager.
     pub fn builder() -> LockManagerBuilder {
         LockManagerBuilder {
             prefix: DEFAULT_PREFIX.to_owned(),
@@ -90,17 +90,17 @@ impl LockManagerBuilder {
         self
     }
 
-    /// Sets how long one command to the backend may take. A command without a reply by then counts as failed, with an
-    /// unknown outcome. The maximum is [`MAX_COMMAND_TIMEOUT`](crate::MAX_COMMAND_TIMEOUT).
+    /// Sets how long one command to the backend may take. A command that has no reply within `timeout` counts as
+    /// failed, with an unknown outcome. The maximum is [`MAX_COMMAND_TIMEOUT`](crate::MAX_COMMAND_TIMEOUT).
     pub fn command_timeout(mut self, timeout: Duration) -> Self {
         self.limits.command = timeout;
         self
     }
 
     /// Sets how long an acquire retries while the backend fails, and how long a shutdown waits for unconfirmed
-    /// releases. A longer timeout survives longer failovers; a shorter timeout returns errors sooner. At zero an
-    /// acquire returns the first failure; at `Duration::MAX` it never gives up. A shutdown gives releases at least the
-    /// time of one command.
+    /// releases. With a longer timeout, acquires survive longer failovers. With a shorter timeout, acquires return
+    /// errors sooner. With zero, an acquire returns the first failure. With `Duration::MAX`, an acquire retries without
+    /// limit. A shutdown gives releases at least the time of one command.
     pub fn backend_retry_timeout(mut self, limit: Duration) -> Self {
         self.limits.outage = limit;
         self
@@ -110,8 +110,8 @@ impl LockManagerBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Key`] for a prefix that no key can have, [`Error::Option`] for an option that is invalid or that the
-    /// backend does not support.
+    /// Returns [`Error::Key`] for a prefix that no key can have. Returns [`Error::Option`] for an option that is
+    /// invalid or that the backend does not support.
     pub fn build(self, backend: impl Backend) -> Result<LockManager, Error> {
         self.validate()?;
         self.on(Arc::new(backend))
@@ -121,7 +121,7 @@ impl LockManagerBuilder {
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] if the connection fails, and the errors of [`build`](Self::build).
+    /// Returns [`Error::Connect`] if the connection fails, and the errors of [`build`](Self::build).
     #[cfg(any(feature = "redis", feature = "zookeeper"))]
     #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
     pub async fn connect(self, url: &str) -> Result<LockManager, Error> {

@@ -31,7 +31,7 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] states the cause and the remedy.
+    /// Returns [`Error::Connect`], which states the cause and the remedy.
     ///
     /// # Cancel safety
     ///

@@ -17,7 +17,7 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::DefaultAlreadySet`] if there is already one, which is kept.
+    /// Returns [`Error::DefaultAlreadySet`] if the process already has a default manager, which stays the default.
     ///
     /// # Examples
     ///
@@ -37,7 +37,8 @@ impl LockManager {
     }
 
     /// Runs `task` with this manager as the current manager. The current manager takes precedence over the process-wide
-    /// default. Use it for tests and tenants. Tasks that `task` spawns are not in its scope.
+    /// default. Use `as_default` in tests, or to give each tenant its own manager. Tasks that `task` spawns are not in
+    /// its scope.
     ///
     /// # Examples
     ///
@@ -59,7 +60,7 @@ impl LockManager {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe if `task` is cancel safe.
+    /// This method is cancel safe if `task` is cancel safe.
     pub fn as_default<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
         IN_SCOPE.scope(self.clone(), task)
     }
@@ -68,7 +69,7 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::NoManager`] if there is neither.
+    /// Returns [`Error::NoManager`] outside `as_default`, if the process does not have a default manager.
     pub fn current() -> Result<Self, Error> {
         IN_SCOPE
             .try_with(Self::clone)

@@ -81,8 +81,8 @@ impl LockManager {
         }
     }
 
-    /// Returns the lock on `key`, with this manager's defaults. Nothing is sent until the lock is acquired. The acquire
-    /// also reports an invalid key.
+    /// Returns the lock on `key`, with this manager's defaults. The manager sends no request until you acquire the
+    /// lock. If the key is invalid, the acquire returns the error.
     pub fn lock(&self, key: impl AsRef<str>) -> Lock {
         let inner = &self.inner;
         Lock::new(
@@ -93,8 +93,8 @@ impl LockManager {
         )
     }
 
-    /// Returns the locks on `keys` as one: all are acquired, or none. The set has at most [`MAX_KEYS`](crate::MAX_KEYS)
-    /// keys, in any order; duplicate keys are locked once. See [`LockSet`].
+    /// Returns a set of the locks on `keys`. An acquire of the set acquires all of the locks, or none. The set has at
+    /// most [`MAX_KEYS`](crate::MAX_KEYS) keys, in any order; duplicate keys are locked once. See [`LockSet`].
     ///
     /// # Examples
     ///
@@ -194,7 +194,7 @@ impl LockManager {
         Accept::new(lock)
     }
 
-    /// Returns the features of the backend: kinds of lock, service in order, and the limits of a TTL.
+    /// Returns the features of the backend: the kinds of lock, the order of waiters, and the limits of a TTL.
     ///
     /// # Examples
     ///
@@ -226,8 +226,8 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::Key`] for an invalid key, [`Error::Backend`] if the backend does not respond. After a shutdown the
-    /// backend may refuse the request.
+    /// Returns [`Error::Key`] for an invalid key, and [`Error::Backend`] if the backend does not respond. After a
+    /// shutdown the backend may refuse the request.
     ///
     /// # Cancel safety
     ///
@@ -260,12 +260,12 @@ impl LockManager {
     ///
     /// # Errors
     ///
-    /// [`Error::Key`] for an invalid key, [`Error::Backend`] if the backend does not respond. After a shutdown the
-    /// backend may refuse the request.
+    /// Returns [`Error::Key`] for an invalid key, and [`Error::Backend`] if the backend does not respond. After a
+    /// shutdown the backend may refuse the request.
     ///
     /// # Cancel safety
     ///
-    /// If the future is dropped, the lock may or may not have been forced open.
+    /// If the future is dropped, the backend may or may not have released the lock.
     pub async fn force_release(&self, key: impl AsRef<str>) -> Result<bool, Error> {
         let key = self.key(key.as_ref())?;
         let engine = &self.inner.engine;
@@ -276,22 +276,22 @@ impl LockManager {
     /// Shuts down this manager and all its clones.
     ///
     /// First, new acquires and waiters return `Closed`, and waiters leave their queues. Then every guard is lost with
-    /// [`EndReason::Shutdown`](crate::EndReason::Shutdown). Finally all locks are released. Call `shutdown` after the
-    /// work under locks has finished, because it does not wait for that work.
+    /// [`EndReason::Shutdown`](crate::EndReason::Shutdown). Finally the manager releases all locks. Call `shutdown`
+    /// after the work under locks has finished, because it does not wait for that work.
     ///
     /// The shutdown waits for acquires in progress, because each of them releases a lock that it may have acquired. So
     /// poll these acquires concurrently, or drop them first. An acquire that is neither polled nor dropped delays the
-    /// shutdown until its time limit.
+    /// shutdown until the time limit of the shutdown.
     ///
     /// # Errors
     ///
-    /// [`Error::Shutdown`] if a release or a cleanup was not confirmed within the manager's backend retry timeout, or
-    /// its command timeout if that is longer. With a retry timeout of `Duration::MAX` the shutdown waits without limit.
-    /// Leases without a confirmed release expire on their own.
+    /// Returns [`Error::Shutdown`] if the backend did not confirm a release or a cleanup within the manager's backend
+    /// retry timeout, or its command timeout if that is longer. With a retry timeout of `Duration::MAX` the shutdown
+    /// waits without limit. Leases without a confirmed release expire after their TTL.
     ///
     /// # Cancel safety
     ///
-    /// Once polled, the shutdown takes place even if the future is dropped.
+    /// Once the future has been polled, the shutdown continues even if the future is dropped.
     pub async fn shutdown(&self) -> Result<(), Error> {
         Ok(self.inner.engine.shut_down().await?)
     }

@@ -7,7 +7,7 @@ use crate::Key;
 use crate::engine::{Engine, Hold, Lease};
 use crate::sweep_limit::SweepLimit;
 
-/// Below this number of entries, unused entries are not removed.
+/// The registry does not remove unused entries while it has fewer entries than this.
 const FEW: usize = 32;
 
 /// Identifies a lock: two managers may use one key for two locks.
@@ -28,7 +28,7 @@ impl HoldKey {
     }
 }
 
-/// Locked by the task that acquires for the whole scope.
+/// The mutex that a task locks while it acquires a lock for the whole scope.
 pub(super) type AcquireMutex = Arc<tokio::sync::Mutex<()>>;
 
 /// The locks that a scope holds, or is acquiring.
@@ -47,13 +47,13 @@ struct ScopeHold {
 #[derive(Debug)]
 struct WeakHold {
     hold: Weak<Hold>,
-    /// The lease is checked instead of upgrading `hold`, because a concurrent release would count that reference as
-    /// another guard.
+    /// Check this lease instead of upgrading `hold`, because a concurrent release would count that reference as another
+    /// guard.
     lease: Weak<Lease>,
 }
 
 impl HoldRegistry {
-    /// Returns a reference to the held lock of `place`, unless it is lost.
+    /// Returns a reference to the held lock of `place`, or `None` if the scope does not hold the lock or has lost it.
     pub(super) fn share(&self, place: &HoldKey) -> Option<Arc<Hold>> {
         let held = self.places.get(place)?.held.as_ref()?;
         held.is_valid().then(|| held.hold.upgrade()).flatten()

@@ -27,12 +27,12 @@ struct EnteredScope {
 /// An owner of reentrant locks. The owner can acquire a lock again while it holds the lock.
 ///
 /// A scope is a value, not a thread or a task. Pass it, clone it (clones are the same owner), or send it to the tasks
-/// that work together. In code to which you cannot pass the scope, [`enter`](Self::enter) it outside that code, and get
-/// it there with [`current`](Self::current). A scope itself does not keep a lock held. The lock is released when its
-/// last guard is dropped or released, in any order.
+/// that work together. If you cannot pass the scope to some code, run that code inside [`enter`](Self::enter), and get
+/// the scope there with [`current`](Self::current). A scope itself does not keep a lock held. The lock is released when
+/// its last guard is dropped or released, in any order.
 ///
-/// - A lock that the scope holds is acquired again without a request to the backend, under the same lease and
-///   [token](crate::LockGuard::token). The first acquire sets its TTL, `max_hold` and renewal.
+/// - An acquire of a lock that the scope holds sends no request to the backend. The new guard has the same lease and
+///   [token](crate::LockGuard::token). The first acquire sets the TTL, `max_hold` and renewal of that lease.
 /// - If tasks of one scope concurrently acquire the same free lock, only one of them sends a request. If that task
 ///   stops waiting, the next task sends a request.
 /// - A loss affects all guards in the scope, and a lost lock is never shared: the next acquire sends a request to the
@@ -76,7 +76,8 @@ impl ReentrancyScope {
     /// non-[reentrant](crate::Lock::reentrant) [`acquire`](crate::Lock::acquire) of a lock that the scope holds returns
     /// [`AlreadyHeld`](Error::AlreadyHeld) immediately instead of deadlocking.
     ///
-    /// Scopes nest. Tasks that `task` spawns are not in the scope: give them a clone.
+    /// Scopes can be nested. Tasks that `task` spawns are not in the scope: pass a clone of the scope to each of these
+    /// tasks.
     ///
     /// # Examples
     ///
@@ -105,7 +106,7 @@ impl ReentrancyScope {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe if `task` is cancel safe.
+    /// This method is cancel safe if `task` is cancel safe.
     pub fn enter<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<F> {
         let scope = self.clone();
         // The surrounding scopes are read at the first poll. An `async` block would store the task twice.

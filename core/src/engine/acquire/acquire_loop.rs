@@ -12,11 +12,11 @@ use crate::events;
 use crate::options::LockOptions;
 use crate::{Error, Operation};
 
-/// A shorter wait counts as immediate.
+/// A notification that arrives sooner counts as immediate.
 const PROMPT: Duration = Duration::from_millis(1);
 
-/// How many immediate notifications in a row are accepted before they count as noise. Quick hand-offs cause such
-/// notifications.
+/// The number of consecutive immediate notifications that the loop accepts, because quick hand-offs cause such
+/// notifications. More notifications count as noise.
 const HASTY_AT_MOST: u32 = 16;
 
 /// The state of one acquire that was not granted in its first step, over all its attempts.
@@ -60,8 +60,8 @@ impl<'a> AcquireLoop<'a> {
         }
     }
 
-    /// Retries one request under one id until it is granted or cannot succeed. If a grant arrives after the end of its
-    /// lease, the acquire continues with a new id.
+    /// Retries one request under one id until the backend grants it or it cannot succeed. If a grant arrives after the
+    /// end of its lease, the acquire continues with a new id.
     pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, Error> {
         loop {
             if self.attempt_guard.engine.is_closed() {
@@ -100,7 +100,8 @@ impl<'a> AcquireLoop<'a> {
                 Ok(AttemptAnswer::Busy { retry_after }) => {
                     self.failing_since = None;
                     self.backoff = Backoff::default();
-                    // This future is boxed, because a free lock does not need it, and the outer future is moved.
+                    // Box this future, so that the outer future is cheap to move. An acquire of a free lock does not
+                    // need this future.
                     Box::pin(self.wait(sent.after(retry_after.max(PROMPT)))).await?;
                 }
                 Ok(AttemptAnswer::Refused(refusal)) => return Err(self.refused(refusal)),

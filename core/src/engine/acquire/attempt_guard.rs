@@ -20,9 +20,9 @@ use crate::{Error, FencingToken, events};
 /// An attempt, with a cleanup that exists before the first request is sent.
 ///
 /// A backend may apply a request, and its reply may be lost. A caller may also drop the future at any point. So the
-/// attempt is armed before each request. Only a reply that leaves nothing to undo disarms the attempt. If an armed
-/// attempt is dropped, it is cleaned up in the background. The cleanup is retried until it is confirmed, or until a
-/// lock that the attempt may hold has expired.
+/// guard is armed before each request. Only a reply that leaves nothing to undo disarms the guard. Dropping an armed
+/// guard starts a cleanup in the background. The manager retries the cleanup until the backend confirms it, or until
+/// the lease of the attempt has definitely expired.
 #[derive(Debug)]
 pub(crate) struct AttemptGuard<'a> {
     pub(crate) attempt: Attempt,
@@ -96,7 +96,7 @@ impl<'a> AttemptGuard<'a> {
         }
     }
 
-    /// Returns the held lock for a grant that was requested at `sent`; `None` if the lease of the grant was over at
+    /// Returns the held lock for a grant that was requested at `sent`, or `None` if the lease of the grant was over at
     /// `now`.
     pub(crate) fn enter(
         &mut self,
@@ -123,7 +123,7 @@ impl<'a> AttemptGuard<'a> {
         // From here on, dropping `hold` releases the grant.
         self.is_armed = false;
         self.engine.watch(&hold.lease, now);
-        // Checked after `watch`: either this check detects the shutdown, or the shutdown finds the lease.
+        // This check follows `watch`, so either this check detects the shutdown, or the shutdown finds the lease.
         if self.engine.is_closed() {
             return Some(Err(self.closed()));
         }
@@ -176,7 +176,7 @@ impl BackgroundWork for BackgroundCleanup {
             let command = || async { self.backend.cleanup(attempt).await };
             while let Err(error) = bounded(self.limit, command()).await {
                 events::cleanup_failed(attempt, &error);
-                // Even a permanent error is retried: an operator may restore a password or a permission.
+                // Retry even a permanent error, because an operator may restore a password or a permission.
                 if !backoff.pause_before(self.end).await {
                     return false;
                 }

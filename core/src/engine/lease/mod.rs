@@ -25,11 +25,11 @@ pub(crate) struct Lease {
     /// address.
     backend: usize,
     renewal: AtomicBool,
-    /// Wakes the tasks that wait for the end, if any. It is updated after `state`; only `state` decides whether the
-    /// lease has ended.
+    /// Wakes the tasks that wait for the end of the lease, if any. The token is cancelled after `state` was changed;
+    /// only `state` decides whether the lease has ended.
     ended: OnceLock<CancellationToken>,
-    /// Locked while a command that keeps or changes this claim is in progress. Created on first use, because most locks
-    /// are released before another command.
+    /// Locked while a command that keeps or changes this claim is in progress. The mutex is created on first use,
+    /// because most locks are released before another command.
     command: OnceLock<tokio::sync::Mutex<()>>,
     since: LeaseInstant,
     state: Mutex<LeaseState>,
@@ -123,7 +123,7 @@ impl Lease {
     }
 
     /// Returns the token that is cancelled when the lease ends. The caller checks the lease again before waiting,
-    /// because an earlier end does not cancel the token.
+    /// because an earlier end of the lease does not cancel the token.
     pub(super) fn ending(&self) -> &CancellationToken {
         self.ended.get_or_init(CancellationToken::new)
     }
@@ -134,14 +134,14 @@ impl Lease {
         self.command.get_or_init(tokio::sync::Mutex::default)
     }
 
-    /// Returns the same mutex for a caller that has ended the lease; `None` if the mutex was never used. A later caller
-    /// finds that the lease has ended.
+    /// Returns the same mutex for a caller that has ended the lease, or `None` if no command has used the mutex. A
+    /// later command finds that the lease has ended.
     pub(super) fn last_command(&self) -> Option<&tokio::sync::Mutex<()>> {
         self.command.get()
     }
 
-    /// Locks the mutex for commands. The task that has locked it has a time limit, unless the runtime of that task is
-    /// not driven.
+    /// Locks the mutex for commands. Returns an error after `limit`, because the runtime of the task that has locked
+    /// the mutex may not be driven.
     pub(super) async fn turn(
         &self,
         limit: Duration,
@@ -153,12 +153,13 @@ impl Lease {
         self.state.lock().deadline.has_passed()
     }
 
-    /// Returns how long the lock is still held, or why it is not. Detects the deadline even if the watchdog has not.
+    /// Returns how long the lock is still held, or the reason why it is not held. Detects the deadline even if the
+    /// watchdog has not.
     pub(crate) fn validity(&self) -> Result<Duration, EndReason> {
         self.judge(LeaseInstant::now(), |_state| ())
     }
 
-    /// Ends the lease unless it has ended: its deadline takes precedence over a later reason.
+    /// Ends the lease, unless the lease has already ended. A deadline that has passed takes precedence over `reason`.
     pub(crate) fn end(&self, reason: EndReason) -> Result<(), EndReason> {
         self.end_at(LeaseInstant::now(), reason)
     }
@@ -170,7 +171,7 @@ impl Lease {
         Ok(())
     }
 
-    /// Applies a confirmed renewal; a confirmation after the end has no effect.
+    /// Applies a confirmed renewal. Has no effect after the end of the lease.
     pub(super) fn extend(&self, sent: LeaseInstant, granted: Duration) -> Result<(), EndReason> {
         self.judge(LeaseInstant::now(), |state| {
             state.granted = granted;
@@ -179,7 +180,7 @@ impl Lease {
         Ok(())
     }
 
-    /// Returns the length of the last grant, and the remaining time of the lease: zero if the lease has ended.
+    /// Returns the length of the last grant, and the remaining time of the lease. Both are zero if the lease has ended.
     pub(super) fn remaining_validity(&self, now: LeaseInstant) -> (Duration, Duration) {
         let mut length = Duration::ZERO;
         let left = self.judge(now, |state| length = state.granted);
@@ -235,7 +236,7 @@ impl Lease {
     }
 
     fn announce(&self, now: LeaseInstant, reason: EndReason) {
-        // Waiters are notified before the event is emitted, because a subscriber may be slow.
+        // Notify the waiters before emitting the event, because a subscriber may be slow.
         if let Some(ended) = self.ended.get() {
             ended.cancel();
         }

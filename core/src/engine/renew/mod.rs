@@ -2,10 +2,10 @@
 //!
 //! # Implementation details
 //!
-//! A failed renewal does not end a lease: the watchdog retries it until the deadline. Only the reply that the backend
-//! does not know the claim ends a lease earlier. Leases of similar length are in one batch, so a slow reply about a
-//! long lease does not make a short lease expire. The leases of a batch are also on the same server, so that an
-//! unresponsive server does not affect the leases on other servers.
+//! A failed renewal does not end a lease: the watchdog retries it until the deadline. The watchdog ends a lease earlier
+//! only if the backend replies that it does not know the claim. Leases of similar length are in one batch, so a slow
+//! reply about a long lease does not make a short lease expire. The leases of a batch are also on the same server, so
+//! that an unresponsive server does not affect the leases on other servers.
 
 pub(crate) mod renewal_queue;
 pub(crate) mod renewal_timing;
@@ -23,7 +23,7 @@ use crate::options::Limits;
 use crate::{EndReason, Key, events};
 use renewal_timing::{TickAligner, after_failure, answer_limit};
 
-/// How many leases one command contains.
+/// The largest number of leases in one command.
 const BATCH: usize = 256;
 
 pub(super) type RenewBatch = Vec<Arc<Lease>>;
@@ -54,7 +54,7 @@ pub(super) async fn renew_batch(
     for lease in &batch {
         // While a release or a manual renewal is in progress, no other command may be sent.
         match lease.command().try_lock() {
-            // A lease that was released since it became due is not renewed.
+            // Check the lease again, because it may have ended since it became due.
             Ok(turn) if lease.validity().is_ok() => turns.push((lease, turn)),
             Ok(_ended) => looks.push((Arc::clone(lease), LeaseInstant::now())),
             Err(_busy) => looks.push((Arc::clone(lease), after_failure(lease))),
@@ -96,7 +96,7 @@ pub(super) async fn ask(
     }
 }
 
-/// Applies a reply. The lease counts from `sent`: a slow reply must not lengthen it.
+/// Applies a reply. The lease counts from `sent`, because a slow reply must not lengthen it.
 pub(super) fn apply(
     lease: &Lease,
     sent: LeaseInstant,

@@ -73,7 +73,7 @@ impl RenewalQueue {
     }
 
     fn sort_new_leases(&mut self) {
-        // The time to drain a map depends on its capacity.
+        // Do not drain an empty map, because the time to drain a map depends on its capacity.
         if self.unsorted.is_empty() {
             return;
         }
@@ -107,7 +107,7 @@ impl RenewalQueue {
         taken.map(|watched| Arc::clone(&watched.lease)).collect()
     }
 
-    /// Makes every lease due, except the leases that are being renewed.
+    /// Makes every lease due, except the leases that the watchdog is renewing.
     pub(crate) fn make_all_due(&mut self, now: LeaseInstant) {
         self.sort_new_leases();
         for (owner, watched) in &mut self.leases {

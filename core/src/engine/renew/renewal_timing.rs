@@ -51,8 +51,8 @@ impl TickAligner {
         }
     }
 
-    /// Returns when to check a lease first. A lease that is much shorter than its TTL needs an early renewal, but not
-    /// before most contended locks are released.
+    /// Returns when to check a lease first. The first check of a lease that is much shorter than its TTL is early, but
+    /// not before most contended locks are released.
     pub(crate) fn after_grant(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
         let look = self.after_success(lease, now);
         let (length, _) = lease.remaining_validity(now);
@@ -67,7 +67,7 @@ impl TickAligner {
     pub(crate) fn after_success(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
         let (length, left) = lease.remaining_validity(now);
         let pause = with_jitter(length / 3);
-        // A lease that ends before its next renewal is only checked at its end, because an earlier check would renew
+        // A lease that ends before its next renewal is checked only when it ends, because an earlier check would renew
         // it.
         if lease.is_renewed() && pause < left {
             self.tick_before(now.after(pause), length)

@@ -170,8 +170,8 @@ impl WatchState {
     }
 }
 
-/// If the backend panics here, it is not called again. If the call always returns immediately, a pause between the
-/// calls limits the polling.
+/// Waits until the backend reports another interruption. After a panic, does not call the backend again. Pauses between
+/// the calls, because a backend may always return immediately.
 async fn interrupted(backend: &dyn Backend, seen: u64) -> u64 {
     if seen > 0 {
         clock::sleep_until(LeaseInstant::now().after(BETWEEN_INTERRUPTIONS)).await;

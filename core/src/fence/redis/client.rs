@@ -17,7 +17,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 /// The largest accepted reply, in bytes. One reply contains all replies of a pipeline.
 const LARGEST_REPLY: usize = 64 * 1024 * 1024;
 
-/// One server, and a connection to it. A broken connection is replaced.
+/// One server, and a connection to it. The client replaces a broken connection.
 pub(super) struct FenceClient(ServerClient);
 
 impl FenceClient {

@@ -12,21 +12,22 @@ use crate::FencingToken;
 use crate::Stale;
 use crate::backend::BackendError;
 
-/// The most arguments of one command of a [`FencedPipeline`], with its name: a script cannot call a command with more.
+/// The largest number of arguments of one command of a [`FencedPipeline`], including its name. A script cannot call a
+/// command with more arguments.
 pub const MAX_COMMAND_ARGS: usize = 4_000;
 
-/// Commands for a Redis server that are executed only if the token is not stale. Created by
-/// [`RedisFenceStore::pipeline`](crate::RedisFenceStore::pipeline).
+/// Commands that a Redis server executes only if the token is not stale.
+/// [`RedisFenceStore::pipeline`](crate::RedisFenceStore::pipeline) returns a `FencedPipeline`.
 ///
 /// # What is guaranteed
 ///
 /// The server checks the token and executes the commands in one step, without commands of other clients in between. If
-/// a newer token was admitted, nothing is executed. Otherwise the token is recorded, as by
-/// [`admit`](crate::FenceStore::admit), and all commands are executed in order. From then on older holders are
-/// rejected, as long as the server remembers the token.
+/// a newer token was admitted, the server executes nothing. Otherwise the server records the token, as
+/// [`admit`](crate::FenceStore::admit) does, and executes all commands in order. From then on, the server rejects older
+/// holders as long as it remembers the token.
 ///
 /// So a write that depends on current data takes two executions. The first reads, and excludes older holders in the
-/// same step. The second writes, and is rejected if a newer holder has come in between.
+/// same step. The second writes, and the server rejects it if it has admitted a newer token since the first.
 ///
 /// Clients that write without a fence are not blocked.
 ///
@@ -90,17 +91,18 @@ impl<'s> FencedPipeline<'s> {
     ///
     /// # Errors
     ///
-    /// [`FencedPipelineError::Stale`] if a newer token was admitted. [`Malformed`](FencedPipelineError::Malformed) for
-    /// a command without a name, or with too many arguments. [`Command`](FencedPipelineError::Command) if the server
-    /// refuses a command. [`Store`](FencedPipelineError::Store) if the resource's name is invalid, or if its key
-    /// contains a value that is not a token. The same error is returned if the server fails, or has no reply after 2 s.
+    /// Returns [`FencedPipelineError::Stale`] if a newer token was admitted. Returns
+    /// [`Malformed`](FencedPipelineError::Malformed) for a command without a name, or with too many arguments. Returns
+    /// [`Command`](FencedPipelineError::Command) if the server refuses a command. Returns
+    /// [`Store`](FencedPipelineError::Store) if the resource's name is invalid, or if its key contains a value that is
+    /// not a token. Returns the same error if the server fails, or does not reply within 2 s.
     ///
     /// If no connection is open, connecting may add up to 5 s. A pipeline is never sent twice. If the connection has
     /// broken since its last use, `applied` is unknown, and the next execution uses a new connection.
     ///
     /// # Cancel safety
     ///
-    /// A dropped call may have been executed, or may still be executed.
+    /// If the future is dropped, the server may have executed the pipeline, or may still execute it.
     pub async fn execute(self) -> Result<Vec<RedisReply>, FencedPipelineError> {
         for (position, command) in self.commands.iter().enumerate() {
             if let Some(problem) = problem(command) {
@@ -145,7 +147,7 @@ impl<'s> FencedPipeline<'s> {
     }
 }
 
-/// This is not derived, because the fields would reveal data and be too long.
+/// Not derived, because a derived `Debug` would reveal data and be too long.
 impl fmt::Debug for FencedPipeline<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FencedPipeline")

@@ -32,9 +32,9 @@ const DEFAULT_PREFIX: &str = "fence:";
 ///
 /// # Keys
 ///
-/// `{fence:file:report}:lh1:mark` for the resource `file:report`: the newest token, as text. It never decreases, and
-/// does not have a TTL: the key stays after the resource has been removed, until you delete it. After the deletion the
-/// store admits any token, and then rejects tokens older than that token.
+/// `{fence:file:report}:lh1:mark` for the resource `file:report`: the newest token, as text. The token never decreases.
+/// The key does not have a TTL: it stays until you delete it, even after the resource has been removed. After the
+/// deletion the store admits any token, and then rejects tokens older than that token.
 ///
 /// # What is guaranteed
 ///
@@ -45,8 +45,8 @@ const DEFAULT_PREFIX: &str = "fence:";
 ///
 /// Each admission writes, even if the token is the newest already. So a server that rejects writes admits no token.
 /// Such a server was demoted, or lacks the replicas of `min-replicas-to-write`. The client closes the connection to a
-/// demoted server, at most once a second, because the name in the URL may lead to its successor. With Sentinels the
-/// client connects to the primary that they report.
+/// demoted server, at most once a second, because the name in the URL may resolve to the new primary. With Sentinels
+/// the client connects to the primary that they report.
 ///
 /// # When the server does not respond
 ///
@@ -79,12 +79,12 @@ pub struct RedisFenceStore {
 
 impl RedisFenceStore {
     /// Connects to the server at `url`: `redis://`, `rediss://` with the feature `tls-rustls`, or `unix://`. With the
-    /// feature `sentinel`, this also connects to the primary of `redis+sentinel://`, like
+    /// feature `sentinel`, `connect` also connects to the primary of `redis+sentinel://`, like
     /// [`LockManager::connect`](crate::LockManager::connect). The URL must name one server, not a Cluster.
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] says whether the URL or the server is the cause.
+    /// Returns [`Error::Connect`], which states whether the URL or the server is the cause.
     ///
     /// # Cancel safety
     ///
@@ -93,8 +93,8 @@ impl RedisFenceStore {
         Self::connect_with(&Redis::builder(), url).await
     }
 
-    /// Connects as [`connect`](Self::connect) does, with the certificates, the TCP settings and the credentials provider of
-    /// `builder`. Its other settings do not apply to a fence store.
+    /// Connects as [`connect`](Self::connect) does, with the certificates, the TCP settings and the credentials
+    /// provider of `builder`. The other settings of `builder` do not apply to a fence store.
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl RedisFenceStore {
     ///
     /// # Errors
     ///
-    /// As for [`connect`](Self::connect).
+    /// Returns the errors of [`connect`](Self::connect).
     pub async fn connect_client(client: impl IntoClient) -> Result<Self, Error> {
         let client = client.into_client();
         let target = opened(client.get_connection_info().clone())?;
@@ -136,7 +136,7 @@ impl RedisFenceStore {
     ///
     /// # Errors
     ///
-    /// [`InvalidKey`] for an invalid prefix.
+    /// Returns [`InvalidKey`] if the prefix is invalid.
     pub fn with_prefix(mut self, prefix: &str) -> Result<Self, InvalidKey> {
         // A prefix is valid if it makes a valid key together with a short resource.
         Key::new(prefix, "r")?;
@@ -183,8 +183,8 @@ impl RedisFenceStore {
     ///
     /// # Errors
     ///
-    /// Returns [`Error::NoCurrentLock`] if the task holds no lock with a token, and [`Error::Lost`] if the lock was lost.
-    /// Nothing is sent then.
+    /// Returns [`Error::NoCurrentLock`] if the task holds no lock with a token, and [`Error::Lost`] if the lock was
+    /// lost. Sends nothing in these cases.
     ///
     /// # Examples
     ///

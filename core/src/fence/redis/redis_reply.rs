@@ -47,7 +47,7 @@ impl RedisReply {
         }
     }
 
-    /// Returns the items; empty if the reply is not a list.
+    /// Returns the items of a list, or an empty slice if the reply is not a list.
     #[must_use]
     pub fn items(&self) -> &[Self] {
         match self {
