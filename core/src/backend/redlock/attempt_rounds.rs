@@ -30,7 +30,7 @@ struct AttemptRounds {
     rounds: u32,
     /// The nodes that received requests in completed rounds, one bit each.
     asked: u32,
-    /// The requests to these nodes that are pending.
+    /// The pending requests to these nodes.
     open: Vec<Arc<UnansweredNodes>>,
     last: Option<Arc<Round>>,
     /// The token under which the last round elected its owner.
@@ -157,7 +157,7 @@ struct AttemptsByOwner {
 }
 
 impl RedlockAttempts {
-    /// Returns the attempt's state, which is kept for longer than `ttl`.
+    /// Returns the attempt's state, and keeps the state for longer than `ttl`.
     pub(super) fn of(&self, owner: AttemptId, ttl: Duration) -> Arc<RedlockAttempt> {
         let mut known = self.0.lock();
         let AttemptsByOwner {

@@ -95,7 +95,7 @@ fn common(sorted: &[i64], needed: usize) -> Option<i64> {
         .next_back()
 }
 
-/// Returns the replies of all nodes within the limit, if they are a majority.
+/// Returns the replies that arrive within the limit. Returns an error if fewer nodes than a majority reply.
 async fn ask_all(
     members: &[Arc<QuorumNode>],
     command: &Cmd,

@@ -46,8 +46,8 @@ use settings::RedlockSettings;
 /// when it is up. The client undoes remaining effects of an acquisition or a failed round as soon as it can reach the
 /// node.
 ///
-/// The nodes notify waiters, usually in the order of their arrival. However, the order is not guaranteed: nodes may
-/// disagree, and a newcomer can be elected before the waiters. This backend supports only exclusive locks.
+/// The nodes notify waiters, usually in the order of their arrival. However, this backend does not guarantee the order.
+/// The nodes may disagree, and may elect a newcomer before the waiters. This backend supports only exclusive locks.
 ///
 /// # Tokens
 ///
@@ -61,8 +61,8 @@ use settings::RedlockSettings;
 ///
 /// # Nodes that lose data
 ///
-/// A restarted node has forgotten some or all of its grants, and would grant those locks again. So it does not vote
-/// until its uptime exceeds [`max_ttl`](RedlockBuilder::max_ttl), and exceeds
+/// A restarted node has forgotten some or all of its grants, and would grant those locks again. So the node does not
+/// vote until its uptime exceeds [`max_ttl`](RedlockBuilder::max_ttl), and exceeds
 /// [`clock_difference`](RedlockBuilder::clock_difference) plus a second. The client recognises a restart by the run id
 /// and the reported uptime, whenever it connects. **By default five new servers grant nothing for the first minute.**
 ///

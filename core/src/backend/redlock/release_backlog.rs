@@ -32,7 +32,7 @@ impl PendingNodeRelease {
         waiter: Option<AttemptId>,
         max_ttl: Duration,
     ) -> Self {
-        // A request may be executed for one `max_ttl` after it was sent, and then its lease begins.
+        // The node may execute a request until one `max_ttl` after the client sent the request. The lease begins then.
         let lasts = match waiter {
             Some(_) => max_ttl.max(WAITER_LEASE),
             None => max_ttl,

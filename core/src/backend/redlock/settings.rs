@@ -29,7 +29,7 @@ impl Default for RedlockSettings {
 }
 
 impl RedlockSettings {
-    /// Returns how long a restarted node does not vote; `None` if nodes are durable.
+    /// Returns how long a restarted node does not vote, or `None` if nodes are durable.
     pub(super) fn away(&self) -> Option<Duration> {
         // A server reports its uptime in whole seconds, and clocks may run at different rates.
         let away = self.max_ttl.max(self.clock_difference + CLAMP);

@@ -93,7 +93,7 @@ impl VoteCount {
         largest.map_or(0, |token| token.saturating_add(1))
     }
 
-    /// Returns how long another holder may keep its majority; `None` if no other holder has a majority.
+    /// Returns how long another holder may keep its majority, or `None` if no other holder has a majority.
     pub(super) fn held_for(&self) -> Option<Duration> {
         let busy = self.votes.iter().flatten().filter_map(|vote| match vote {
             Vote::Busy { holder, left } => Some((holder.as_slice(), *left)),

@@ -21,7 +21,7 @@ pub(super) async fn attempt(
     attempt: &Attempt,
     begun: LeaseInstant,
 ) -> Result<AttemptAnswer, BackendError> {
-    // Nothing is awaited before the attempt is in the registry, because the cleanup searches the registry.
+    // This does not await before the attempt is in the registry, because the cleanup searches the registry.
     let session = parts.link.session_at_once()?;
     let until = LeaseInstant::now().after(if attempt.queue {
         WAITER_LEASE
@@ -44,7 +44,7 @@ pub(super) async fn attempt(
     }
     let outcome = {
         let _turn = entry.turn.lock().await;
-        // The attempt may have been released while a duplicate of the request had the mutex for commands.
+        // The caller may have released the attempt while a duplicate request had the mutex for commands.
         if !still_wanted(&entry, until) {
             return Err(over());
         }

@@ -80,7 +80,7 @@ pub(super) async fn not_connected(error: &Error, address: &str, is_secure: bool)
     ConnectError::server(address, failed)
 }
 
-/// Returns the first name that cannot be resolved, if any. The client does not report failed name lookups.
+/// Returns the first name whose lookup fails, if any. The client does not report failed name lookups.
 async fn unresolved(address: &str) -> Option<String> {
     for server in address.split(',') {
         if let Ok(Err(error)) = timeout(LOOKUP, lookup_host(server))?.await {

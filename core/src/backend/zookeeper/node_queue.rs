@@ -16,9 +16,9 @@ pub(super) struct NodeQueue {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum QueuePosition<'a> {
     Holds,
-    /// The position waits until this node has been deleted or downgraded.
+    /// The waiter waits until this node has been deleted or downgraded.
     Behind(&'a QueueNode),
-    /// The position waits until some of the nodes before it have been deleted.
+    /// The waiter waits until some of the nodes before this position have been deleted.
     InTheCrowd,
     /// The nodes before this position use the key as the other kind, lock or semaphore.
     OtherKind,
@@ -53,7 +53,7 @@ impl NodeQueue {
     }
 
     /// Returns the positions with an attempt's id. An expired session may have left a node on the server, and other
-    /// nodes may still wait for it. That node does not count for the attempt's position in this session.
+    /// waiters may still wait for that node. That node does not count for the attempt's position in this session.
     pub(super) fn places_of(&self, owner: AttemptId) -> impl Iterator<Item = &QueueNode> {
         self.places.iter().filter(move |p| p.owner == Some(owner))
     }

@@ -54,8 +54,8 @@ pub(super) struct QueueNode {
 }
 
 impl QueueNode {
-    /// Parses a node's name. A node of another program with the server's number counts as exclusive; a node without a
-    /// number is ignored.
+    /// Parses a node's name. A node of another program with the server's number counts as exclusive. Ignores a node
+    /// without a number.
     pub(super) fn read(name: &str) -> Option<Self> {
         let split = name.len().checked_sub(DIGITS)?;
         let (rest, digits) = (name.get(..split)?, name.get(split..)?);

@@ -111,7 +111,7 @@ impl ServerLocator {
         }
     }
 
-    /// Returns whether a server that refuses writes may have been replaced by another.
+    /// Returns whether another server may have replaced a server that refuses writes.
     pub(crate) fn may_move(&self) -> bool {
         match self {
             Self::Fixed(_) => false,
@@ -122,7 +122,7 @@ impl ServerLocator {
         }
     }
 
-    /// Checks the server's role: the reported primary may have become a replica.
+    /// Checks the server's role, because the reported primary may have become a replica.
     pub(crate) async fn check(
         &self,
         connection: &mut MultiplexedConnection,

@@ -7,7 +7,7 @@ use redis::{AsyncConnectionConfig, Pipeline, RedisError, Value};
 
 use super::transport::{LARGEST_REPLY, OpenConnection, Target};
 
-/// The number of idle connections that are kept.
+/// The largest number of idle connections that the pool keeps.
 const KEPT: usize = 8;
 
 /// How many replicas must acknowledge a write, and how long to wait for them.
@@ -48,8 +48,8 @@ impl WaitCommandPool {
         }
     }
 
-    /// Sends commands, and waits for the replicas. A connection is not used again if its caller did not wait for the
-    /// reply.
+    /// Sends commands, and waits for the replicas. The pool does not reuse a connection if its caller did not wait for
+    /// the reply.
     pub(crate) async fn exchange(
         &self,
         commands: &Pipeline,

@@ -1,4 +1,4 @@
-//! The acquire request as it is sent.
+//! The acquire request in the form that the client sends.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -35,7 +35,8 @@ struct RequestLog {
 struct UnansweredRequest {
     /// From this time on, by its own clock, the server refuses all duplicates.
     expiry: u64,
-    /// When the entry can be removed even without a cleanup, long after the request expired.
+    /// The time from which the client may remove the entry even without a cleanup. This is long after the request
+    /// expired.
     forget_at: LeaseInstant,
 }
 
@@ -58,8 +59,8 @@ impl UnansweredRequests {
         self.state.lock().server_start = Some(server_micros.saturating_sub(since_start));
     }
 
-    /// Returns the server time from which a request that is sent now is refused; `None` if the server's clock is not
-    /// known yet.
+    /// Returns the server time from which the server refuses a request that the client sends now. Returns `None` if the
+    /// server's clock is not known yet.
     pub(crate) fn expiry(&self) -> Option<u64> {
         self.expiry_at(LeaseInstant::now())
     }
@@ -85,9 +86,9 @@ impl UnansweredRequests {
         }
     }
 
-    /// Returns the server time until which duplicates of the owner's requests may be executed; zero if all have a
-    /// reply. This is not a duration, because the estimate of the server's clock may be ahead by the time that the
-    /// reply took.
+    /// Returns the server time until which the server may execute duplicate requests of the owner. Returns zero if all
+    /// requests of the owner have a reply. The result is not a duration, because the estimate of the server's clock may
+    /// be ahead by the time that the reply took.
     pub(crate) fn latest_expiry(&self, owner: AttemptId) -> u64 {
         let state = self.state.lock();
         let copy = state.unanswered.get(&owner);

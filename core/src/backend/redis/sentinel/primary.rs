@@ -150,8 +150,8 @@ pub(super) async fn query(
     connection: &mut MultiplexedConnection,
     name: &str,
 ) -> Result<Primary, SentinelReply> {
-    // The epoch is queried before the address: an address that is newer than its epoch only causes another query. An
-    // older address with a newer epoch would be accepted.
+    // This queries the epoch before the address. An address that is newer than its epoch only causes another query. The
+    // client would accept an older address with a newer epoch.
     let mut ask = redis::pipe();
     ask.cmd("SENTINEL").arg("MASTER").arg(name);
     ask.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name);

@@ -9,12 +9,12 @@
 //!
 //! | state | meaning |
 //! |---|---|
-//! | `Parked` | it sends no request yet, for at most [`PARKED_FOR`] |
-//! | `Named` | it was parked, and a release in flight names it; that release is also its acquire request |
-//! | `Requesting` | it sends acquire requests; the server may or may not have queued it |
-//! | `Queued` | the server has put it into its queue |
-//! | `Granted` | a release granted the lock to it, and it has not polled since |
-//! | `Gone` | its future was dropped while it was `Parked` or `Named`; if it arrives again, it is not parked |
+//! | `Parked` | the waiter sends no request yet, for at most [`PARKED_FOR`] |
+//! | `Named` | a release in flight names the parked waiter; that release is also the waiter's acquire request |
+//! | `Requesting` | the waiter sends acquire requests; the server may or may not have queued the waiter |
+//! | `Queued` | the server has put the waiter into its queue |
+//! | `Granted` | a release granted the lock to the waiter, and the waiter has not polled since |
+//! | `Gone` | the future of a `Parked` or `Named` waiter was dropped; if the waiter arrives again, it is not parked |
 //!
 //! # The events
 //!
@@ -56,10 +56,10 @@ pub(crate) const PARKED_FOR: Duration = Duration::from_millis(10);
 /// The waiters of this process for one key, in the order in which they are served.
 #[derive(Debug, Default)]
 pub(crate) struct LocalQueue {
-    /// The task of this process that holds the lock, or is being granted it.
+    /// The task of this process that holds the lock, or is about to receive it.
     holder: Option<LocalHolder>,
     waiters: VecDeque<Waiter>,
-    /// The effects of the event that is being applied.
+    /// The effects of the current event.
     effects: Effects,
 }
 
@@ -154,7 +154,7 @@ pub(crate) struct Effects {
 pub(crate) enum Step {
     #[default]
     Ask,
-    /// Check again when woken, at the latest at this time.
+    /// Check again when woken, or at this time.
     Wait(LeaseInstant),
     Take(LocalGrant),
 }
@@ -202,7 +202,7 @@ impl LocalQueue {
             }
             Event::ForgetAbandoned => {
                 self.forget_abandoned(now);
-                // The release may have handed the lock to another process, so this holder parks no waiter.
+                // The release may have handed the lock to another process, so no waiter is parked for this holder.
                 let stays = |it: &LocalHolder| it.is_recent(now) || !self.waiters.is_empty();
                 self.holder = self.holder.filter(stays);
             }
@@ -225,7 +225,7 @@ impl LocalQueue {
         self.find(Waiter::is_in_line)
     }
 
-    /// Returns the first waiter that is queued, or was just granted the lock.
+    /// Returns the first waiter that is queued here or is `Granted`.
     pub(crate) fn longest_waiter(&self) -> Option<AttemptId> {
         self.find(Waiter::has_asked)
     }
@@ -328,7 +328,7 @@ impl LocalQueue {
         self.effects.successor = successor;
     }
 
-    /// Names a parked waiter. Does not name a waiter whose time is over, because that waiter is not being polled and
+    /// Names a parked waiter. Does not name a waiter whose time is over, because no task polls that waiter, and it
     /// would block others.
     fn name_parked(
         &mut self,

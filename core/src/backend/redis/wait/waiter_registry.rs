@@ -37,7 +37,7 @@ pub(crate) struct WaiterRegistry {
 struct RegisteredWaiters {
     queues: HashMap<Key, LocalQueue>,
     wake_ups: AttemptMap<Arc<WakeUps>>,
-    /// These waiters are woken after the mutex was unlocked.
+    /// The waiters to wake after unlocking the mutex.
     woken: Vec<(Arc<WakeUps>, Wake)>,
     /// The number of queues and waiters at which unused entries are removed.
     many: usize,
@@ -81,7 +81,7 @@ impl WaiterRegistry {
     }
 
     /// Registers `owner` before its request is sent, because a notification may arrive before the reply. If a release
-    /// contains a request for this waiter and has no reply, the request is recorded in `copies`.
+    /// contains a request for this waiter and has no reply, this records the request in `copies`.
     pub(crate) fn arrive<'a>(
         &'a self,
         copies: Copies<'a>,
@@ -121,7 +121,7 @@ impl WaiterRegistry {
         }
     }
 
-    /// Records that an attempt without a wait was granted the lock.
+    /// Records that the server granted the lock to an attempt without a wait.
     pub(crate) fn acquired(&self, key: &Key, owner: AttemptId) {
         self.apply(None, key, Event::Acquired(owner));
     }
@@ -143,15 +143,15 @@ impl WaiterRegistry {
         self.apply(None, key, Event::AttemptDropped(owner));
     }
 
-    /// Returns whether `owner` is the first waiter of this process for `key`. A waiter that was handed the lock is
-    /// ignored.
+    /// Returns whether `owner` is the first waiter of this process for `key`. Ignores a waiter to which a release has
+    /// handed the lock.
     pub(crate) fn is_first(&self, key: &Key, owner: AttemptId) -> bool {
         let registered = self.registered.lock();
         registered.queues.get(key).and_then(LocalQueue::first) == Some(owner)
     }
 
-    /// Returns whether another waiter of this process has waited longer for `key`, including a waiter that was just
-    /// handed the lock.
+    /// Returns whether another waiter of this process has waited longer for `key`. A waiter to which a release has just
+    /// handed the lock counts, too.
     pub(crate) fn is_behind_another(&self, key: &Key, owner: AttemptId) -> bool {
         let registered = self.registered.lock();
         let longest = registered
@@ -161,13 +161,13 @@ impl WaiterRegistry {
         longest.is_some_and(|it| it != owner)
     }
 
-    /// Returns how often the connection has been interrupted.
+    /// Returns the number of interruptions of the connection.
     pub(crate) fn interruptions(&self) -> u64 {
         *self.interruptions.borrow()
     }
 
-    /// Records an interruption: messages that were sent during it are lost, and the server may have lost its data. All
-    /// waiters poll, and all holders renew.
+    /// Records an interruption. Messages during the interruption are lost, and the server may have lost its data. So
+    /// all waiters poll, and the manager renews all locks.
     pub(crate) fn interruption(&self) {
         self.update(|registered| {
             self.interruptions.send_modify(|count| *count += 1);
@@ -198,7 +198,7 @@ impl WaiterRegistry {
 impl RegisteredWaiters {
     fn apply(&mut self, copies: Copies<'_>, key: &Key, event: Event) -> Effects {
         let now = LeaseInstant::now();
-        // This does not run each time, because there may be many waiters.
+        // There may be many waiters, so this does not run for each event.
         if self.len() >= self.many {
             self.apply_to_all(Event::ForgetAbandoned);
             self.many = MANY.max(self.len() * 2);
@@ -305,7 +305,7 @@ impl Registration<'_> {
         self.ends = Event::Queued(self.owner);
     }
 
-    /// Records that the request was granted the lock.
+    /// Records that the server granted the lock to the attempt.
     pub(crate) fn acquired(mut self) {
         self.ends = Event::Acquired(self.owner);
     }
