@@ -74,7 +74,7 @@ impl Attempt {
         self
     }
 
-    /// Sets whether the caller renews the lease; see the field `renewed`.
+    /// Sets whether the caller renews the lease. See the field `renewed`.
     #[must_use]
     pub const fn renewed(mut self, renewed: bool) -> Self {
         self.renewed = renewed;
@@ -140,7 +140,7 @@ impl Handover {
 pub struct HandoverSecret(AttemptId);
 
 impl HandoverSecret {
-    /// Generates a secret that cannot be guessed.
+    /// Generates an unguessable secret.
     ///
     /// # Panics
     ///

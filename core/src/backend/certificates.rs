@@ -39,7 +39,7 @@ impl Certificates {
         self.check_client()
     }
 
-    /// Returns a configuration with these certificates. Without authorities it reads the system's certificates, which
+    /// Returns a configuration with these certificates. Without authorities this reads the system's certificates, which
     /// may change.
     #[cfg(feature = "tls-rustls")]
     pub(crate) fn client_config(&self) -> Result<ClientConfig, AnyError> {

@@ -44,13 +44,13 @@ pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswe
 /// # Contract
 ///
 /// - Each operation is atomic, and idempotent by the attempt's owner id. If a command has no reply, the manager sends
-///   it again. A duplicate request changes only the end of the lease.
+///   the command again. A duplicate request changes only the end of the lease.
 /// - [`attempt`](Self::attempt) never waits for the lock. [`wait`](Self::wait) may end at any time, and a notification
 ///   is a hint, never a grant.
 /// - A dropped future may or may not have changed the lock. A request of that future must not take effect after a later
 ///   [`cleanup`](Self::cleanup) or [`release`](Self::release) of the same owner has returned.
 /// - Only the backend's clock decides when a lease ends, never a caller's clock. Each claim and each queue position
-///   expires when its owner stops renewing it.
+///   expires if its owner stops renewing it.
 /// - Tokens of one key only increase, even after a lease has expired or the backend has lost data.
 /// - Several runtimes may call the backend concurrently, and a runtime may end during a call.
 /// - Replies may be late. The manager limits the time of every call, and counts a lease from before it sent the
@@ -66,7 +66,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// not be guessable, because anyone who knows a holder's id can release its lock.
     ///
     /// The default returns [`AttemptId::random`]. Do not override this method if other processes use the backend. A
-    /// fork, or a snapshot of the machine, copies any state from which ids are derived.
+    /// fork, or a snapshot of the machine, copies any state from which a backend derives ids.
     fn attempt_id(&self) -> AttemptId {
         AttemptId::random()
     }
@@ -120,8 +120,8 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Renews the lease of a claim in [`Mode::Exclusive`], if its owner holds the lock under its token, and allows one
     /// attempt to accept the lock. That attempt must name this handover: the same previous holder, token and secret.
     /// Without this call, or with another secret, no attempt can accept the lock. The owner holds the lock until
-    /// another attempt accepts it, and may release it. The secret becomes invalid with the release, and with the end of
-    /// the lease. The manager calls this only if the backend has the capability `handover`.
+    /// another attempt accepts the lock, and may release the lock. The secret becomes invalid with the release, and
+    /// with the end of the lease. The manager calls this only if the backend has the capability `handover`.
     ///
     /// The default returns a permanent error.
     async fn hand_over(
@@ -136,7 +136,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Releases the lock if the claim's owner holds it, and grants it to the next waiter.
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
 
-    /// Does the same as [`release`](Self::release), if that is possible without waiting; see
+    /// Does the same as [`release`](Self::release), if that is possible without waiting. See
     /// [`attempt_now`](Self::attempt_now). After `None` or an error, the manager calls `release`.
     fn release_now(
         &self,
@@ -151,7 +151,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// become the owner, grants the lock to the next waiter.
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError>;
 
-    /// Does the same as [`cleanup`](Self::cleanup), if that is possible without waiting; see
+    /// Does the same as [`cleanup`](Self::cleanup), if that is possible without waiting. See
     /// [`release_now`](Self::release_now). After `None` or an error, the manager calls `cleanup`.
     fn cleanup_now(&self, attempt: &Attempt, now: Instant) -> Option<Result<(), BackendError>> {
         let (_, _) = (attempt, now);
@@ -167,10 +167,10 @@ pub trait Backend: Debug + Send + Sync + 'static {
 
     /// Waits until the number of interruptions of the connection to the backend is greater than `seen`, and returns the
     /// number. Leases may have ended unnoticed during an interruption, so the manager renews all of its locks
-    /// immediately. The future is pending forever if the connection cannot be interrupted.
+    /// immediately. The future never completes if the backend has no connection that can break.
     async fn interrupted(&self, seen: u64) -> u64;
 
-    /// Closes connections and ends tasks; later calls may fail. Callers may call this more than once. A manager that is
+    /// Closes connections and ends tasks. Later calls may fail. Callers may call this more than once. A manager that is
     /// dropped without a shutdown does not call this.
     async fn close(&self);
 }
@@ -207,7 +207,7 @@ impl Capabilities {
         }
     }
 
-    /// Sets the longest TTL; the default is [`MAX_TTL`].
+    /// Sets the longest TTL. The default is [`MAX_TTL`].
     #[must_use]
     pub const fn with_most_ttl(mut self, most_ttl: Duration) -> Self {
         self.most_ttl = most_ttl;

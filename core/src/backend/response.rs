@@ -9,7 +9,7 @@ use crate::FencingToken;
 pub enum AttemptAnswer {
     /// The caller holds the lock.
     Granted {
-        /// The fencing token of this acquisition; a duplicate request returns the same token.
+        /// The fencing token of this acquisition. The reply to a duplicate request contains the same token.
         token: FencingToken,
         /// The duration of the lease, from the moment when the backend granted the lock.
         lease: Duration,
@@ -52,13 +52,13 @@ pub enum RenewAnswer {
 pub enum ReleaseAnswer {
     /// This command released the lock.
     Released,
-    /// The claim's owner did not hold the lock when this command was executed.
+    /// The claim's owner did not hold the lock when the backend executed this command.
     AlreadyGone,
 }
 
 /// The state of a key on a backend at one moment.
 ///
-/// The state may be outdated when you read it: display it on dashboards, but do not base decisions on it.
+/// The state may be outdated when you read it. Display the state on dashboards, but do not base decisions on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {

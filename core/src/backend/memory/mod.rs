@@ -26,7 +26,7 @@ use store::Store;
 /// Locks that exist only inside this process.
 ///
 /// The backend serves waiters first come, first served. Leases end by tokio's clock, so a test with paused time can let
-/// hours pass immediately. Values of different `new()` calls have separate locks; clones share their locks, like
+/// hours pass immediately. Values of different `new()` calls have separate locks. Clones share their locks, like
 /// processes that share a server.
 ///
 /// # Examples

@@ -13,7 +13,7 @@ use crate::backend::Mode;
 /// The time after which a waiter that stops polling loses its position.
 const WAITER_LEASE: Duration = Duration::from_secs(6);
 
-/// How often a waiter repeats its attempt to keep its position.
+/// The interval at which a waiter repeats its attempt to keep its position.
 pub(super) const REFRESH: Duration = Duration::from_secs(2);
 
 /// The waiters of one key, in the order of their arrival.

@@ -143,7 +143,7 @@ impl Redis {
         Ok(outcome)
     }
 
-    /// Sends a request, and records that duplicates of it may arrive.
+    /// Sends a request, and records that duplicate requests may arrive.
     pub(super) async fn send_acquire(
         &self,
         attempt: &Attempt,
@@ -188,8 +188,8 @@ impl Redis {
         command: &AcquireCommand,
         how: SendOptions,
     ) -> Option<Result<AcquireReply, BackendError>> {
-        // Other waiters are before this attempt, so its request can wait for other requests, even for a release by the
-        // waiter before it.
+        // Other waiters are before this attempt, so its request can wait for other requests, even for a release by an
+        // earlier waiter.
         let haste = if command.queue && self.waiters.is_behind_another(&command.key, command.owner)
         {
             Urgency::None

@@ -53,12 +53,12 @@ impl RedisBuilder {
     }
 
     /// Requires that at least `replicas` replicas acknowledge each grant and each renewal within the time `within`. By
-    /// default no acknowledgement is required.
+    /// default this crate requires no acknowledgement.
     ///
     /// If a primary fails, writes that no replica has received are lost. The new primary then grants the lock a second
-    /// time, and the first holder is not notified. Require as many acknowledgements as there are replicas that can be
-    /// promoted. With fewer acknowledgements, a replica without the lock may be promoted. Require all replicas, or use
-    /// a fence.
+    /// time, and does not notify the first holder. Require as many acknowledgements as there are replicas that can
+    /// become the primary. With fewer acknowledgements, a replica without the lock may become the primary. Require all
+    /// replicas, or use a fence.
     ///
     /// With too few acknowledgements the client releases the lock, and returns an error with the number of
     /// acknowledgements. Acquires with a wait retry, as after any failure. If replicas do not acknowledge the renewals
@@ -67,7 +67,7 @@ impl RedisBuilder {
     /// While too few replicas are reachable, the first attempt holds the lock, waits for the replicas, and then
     /// releases the lock. During this time other attempts return busy. So in such an outage most acquires of one key
     /// return [`TimedOut`](crate::Error::TimedOut), as if another holder had the lock. Only the errors of the last
-    /// attempts contain the number of replicas. The event `leasehold.attempt_failed` always contains it.
+    /// attempts contain the number of replicas. The event `leasehold.attempt_failed` always contains this number.
     ///
     /// `within` counts against the manager's command timeout and against the TTL, so it should be far shorter than
     /// both. A nearby replica acknowledges in less than a millisecond, and an acquire takes one more round trip. Each
@@ -384,8 +384,8 @@ impl Redis {
     /// or Cluster members report.
     ///
     /// `redis+sentinel://user:password@host:26379,host:26379/master-name/database`, with the feature `sentinel`,
-    /// connects to the primary that these Sentinels report, also after a failover. The user is the servers' user;
-    /// `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` uses TLS for all.
+    /// connects to the primary that these Sentinels report, also after a failover. The user in the URL is the servers'
+    /// user, and `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` uses TLS for all.
     ///
     /// List all Sentinels. More than half of the Sentinels in the URL must name the same primary. So a single malicious
     /// Sentinel cannot make clients send the servers' password to another server. If too many Sentinels do not respond,

@@ -2,9 +2,9 @@
 //!
 //! During a planned failover, two servers act as the primary for a short time. The new primary does not receive
 //! releases that only the old primary received. On the new primary, an owner that has left may still hold the lock. Or
-//! the owner may still be queued, and the new primary may grant it the lock later. So the client sends recently
-//! confirmed releases to the next server, too. Such a duplicate request ends the owner's lock or queue position on the
-//! new primary. This is safe, because an owner that has left never acquires again.
+//! the owner may still be queued, and the new primary may later grant the lock to that owner. So the client sends
+//! recently confirmed releases to the next server, too. Such a duplicate request ends the owner's lock or queue
+//! position on the new primary. This is safe, because an owner that has left never acquires again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};

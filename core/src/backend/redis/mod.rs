@@ -72,7 +72,7 @@ use wait::waiter_registry::WaiterRegistry;
 /// blocked for 2 s before that renewal, the lock is lost. A lock without renewal has its whole TTL immediately, because
 /// its waiter sends a request.
 ///
-/// A waiter of another process, or of another `Redis`, is notified, and sends a request. Call
+/// The server notifies a waiter of another process, or of another `Redis`, and that waiter sends a request. Call
 /// [`shutdown`](crate::LockManager::shutdown) before the process ends, because a release may have handed the lock to
 /// another waiter of the same manager.
 ///
@@ -94,7 +94,7 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// Every failover, planned or unplanned, has a gap. A primary may fail with a lock that no replica has. A primary may
 /// also grant such a lock while its successor is already active. The new primary grants the lock a second time before
-/// the first holder is notified of the loss. [`RedisBuilder::synced`] closes the gap if enough replicas acknowledge
+/// the first holder's guard reports the loss. [`RedisBuilder::synced`] closes the gap if enough replicas acknowledge
 /// each write. A fence ([`FenceStore`](crate::FenceStore), or the `leasehold-sqlx` crate) rejects the first holder's
 /// writes after a write of the second holder.
 ///
@@ -102,8 +102,9 @@ use wait::waiter_registry::WaiterRegistry;
 /// last token, unless the clocks differ by more than the duration of the failover.
 ///
 /// An old primary that was only disconnected may reconnect. Such a primary serves clients that reach only outdated
-/// Sentinels, until a Sentinel makes it a replica. During this time the tokens of the two servers may be out of order
-/// by the difference of their clocks. `min-replicas-to-write 1` stops a primary without replicas from granting locks.
+/// Sentinels, until a Sentinel makes that primary a replica. During this time the tokens of the two servers may be out
+/// of order by the difference of their clocks. `min-replicas-to-write 1` stops a primary without replicas from granting
+/// locks.
 ///
 /// # Clusters
 ///
@@ -126,8 +127,8 @@ use wait::waiter_registry::WaiterRegistry;
 /// While a slot moves to another master, clients can neither acquire nor release the locks in that slot. Once the keys
 /// of a lock have begun to move, clients cannot renew the lock either. The server refuses scripts if some keys are
 /// missing. These calls definitely have no effect, and the manager retries them. A guard stays valid if its lease is
-/// longer than the move. The masters' clocks should not differ: a lease in a moved slot ends earlier or later by the
-/// difference.
+/// longer than the move. The masters' clocks should not differ, because a lease in a moved slot ends earlier or later
+/// by the difference.
 ///
 /// # Keys
 ///
@@ -138,7 +139,7 @@ use wait::waiter_registry::WaiterRegistry;
 ///   or for up to 17 minutes less; see [`fence_ttl`](RedisBuilder::fence_ttl)
 /// - `{K}:lh1:queue` and `{K}:lh1:leases`: while there are waiters
 /// - `{K}:lh1:shares`: while the lock has several holders
-/// - `{K}:lh1:handover`: while the lock is handed over
+/// - `{K}:lh1:handover`: while the owner hands over the lock
 /// - `{K}:lh1:sealed:…`: for a minute after the cleanup of an attempt without a reply
 ///
 /// Every key has a TTL.
@@ -174,8 +175,8 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// # Changing a password or a certificate
 ///
-/// A manager uses the user, the password and the certificates with which it was created. To use others, connect again,
-/// and [shut down](crate::LockManager::shutdown) the old manager first. No lock is lost if the servers accept both
+/// A manager keeps the user, the password and the certificates from its creation. To use others, connect again, and
+/// [shut down](crate::LockManager::shutdown) the old manager first. No lock is lost if the servers accept both
 /// credentials during the change:
 ///
 /// 1. Run `ACL SETUSER user >new` on every server, including replicas. Servers do not replicate users. A restarted
@@ -191,8 +192,8 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// Open connections stay open during these steps. `CONFIG SET requirepass` replaces the password immediately. A manager
 /// with the old password works until it has to connect again. After that each acquire fails immediately with an error
-/// that names the server, and each held lock is lost at its guard's deadline. The manager repeats releases in the
-/// background until the leases end, because the old password may be restored.
+/// that names the server, and each held lock is lost at its guard's deadline. The manager retries releases in the
+/// background until the leases end, because an operator may restore the old password.
 ///
 /// Before servers change to certificates of another authority, restart the processes with both authorities in
 /// [`RedisBuilder::authorities`]. A server with an expired or untrusted certificate counts as down: acquires retry

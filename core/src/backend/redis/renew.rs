@@ -15,12 +15,12 @@ use crate::backend::redis::connection::wait_command_pool::Acknowledged;
 use crate::backend::redis::protocol::{millis, written};
 use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 
-/// The maximum number of leases that one script call extends. The server is blocked during the call.
+/// The maximum number of leases that one script call extends. The server does nothing else during the call.
 const AT_ONCE: usize = 32;
 
-/// The largest number of times that the client sends one renewal. The client sends it again if a connection was opened
-/// or dropped during the renewal, because another server may then be the primary, without these leases. The client may
-/// count the end of one connection twice, and the opening of the next connection once.
+/// The largest number of times that the client sends one renewal. The client sends the renewal again if a connection
+/// was opened or dropped during the renewal, because another server may then be the primary, without these leases. The
+/// client may count the end of one connection twice, and the opening of the next connection once.
 const ROUNDS: usize = 4;
 
 /// The approximate size of one claim in a request, in bytes.

@@ -13,11 +13,12 @@ pub(crate) const READ_ONLY_FOR: Duration = Duration::from_secs(1);
 /// The time after which a waiter that stops polling loses its position, on the server's clock.
 pub(crate) const WAITER_LEASE: Duration = Duration::from_secs(33);
 
-/// How often a waiter repeats its attempt to keep its position. This is a little more than ten seconds. So a thousand
-/// waiters send fewer than a hundred commands a second, including the polls of the first waiter.
+/// The interval at which a waiter repeats its attempt to keep its position. This is a little more than ten seconds. So
+/// a thousand waiters send fewer than a hundred commands a second, including the polls of the first waiter.
 pub(crate) const REFRESH: Duration = Duration::from_secs(11);
 
-/// How often the first waiter polls, because other programs release with a bare `DEL`, which notifies no waiter.
+/// The interval at which the first waiter polls, because other programs release with a bare `DEL`, which notifies no
+/// waiter.
 pub(crate) const FIRST_LOOKS: Duration = Duration::from_secs(1);
 
 /// The time within which a waiter must confirm a grant.

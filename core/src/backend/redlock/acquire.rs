@@ -64,7 +64,7 @@ impl Redlock {
         }
     }
 
-    /// Runs rounds until a holder is elected.
+    /// Runs rounds until the nodes elect a holder.
     async fn run_rounds(
         &self,
         attempt: &Attempt,
@@ -173,7 +173,7 @@ mod tests {
         for (asleep, is_in_time) in [(ttl / 2, false), (Duration::from_secs(1), true)] {
             let key = Key::new("lock:", &asleep.as_secs().to_string()).unwrap();
             let attempt = Attempt::new(key, ttl, false);
-            // The machine is suspended while the first reply is in flight.
+            // This simulates a suspended machine while the first reply is in flight.
             let (answer, ()) = tokio::join!(biased; redlock.attempt(&attempt), async {
                 simulate_suspension(asleep);
             });

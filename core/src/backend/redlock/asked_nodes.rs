@@ -140,7 +140,7 @@ pub(super) struct UnansweredGuard {
 }
 
 impl UnansweredGuard {
-    /// Records that the request was not sent, and will not be sent.
+    /// Records that the client has not sent the request, and will never send the request.
     pub(super) fn never_sent(self) {
         self.round.asked.fetch_and(!self.bit, Ordering::AcqRel);
     }

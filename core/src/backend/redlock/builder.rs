@@ -53,14 +53,14 @@ pub struct RedlockBuilder {
 }
 
 impl RedlockBuilder {
-    /// Sets the time after which a node without a reply counts as down; the default is 200 ms. Calls do not wait for
+    /// Sets the time after which a node without a reply counts as down. The default is 200 ms. Calls do not wait for
     /// such a node if a majority replies. The TTL of locks must be at least six times this time.
     pub fn node_timeout(mut self, limit: Duration) -> Self {
         self.settings.node_timeout = limit;
         self
     }
 
-    /// Sets the longest TTL of a lock; the default is a minute. A restarted node does not vote for at least this time.
+    /// Sets the longest TTL of a lock. The default is a minute. A restarted node does not vote for at least this time.
     /// So every lock that the node has forgotten has expired when the node votes again. All clients of the same nodes
     /// must use the same value.
     pub fn max_ttl(mut self, ttl: Duration) -> Self {
@@ -68,7 +68,7 @@ impl RedlockBuilder {
         self
     }
 
-    /// Sets the largest difference between the clocks of two nodes; the default is ten seconds. A restarted node does
+    /// Sets the largest difference between the clocks of two nodes. The default is ten seconds. A restarted node does
     /// not vote for at least this time plus a second, so that its tokens are larger than all forgotten tokens.
     pub fn clock_difference(mut self, difference: Duration) -> Self {
         self.settings.clock_difference = difference;
@@ -83,8 +83,8 @@ impl RedlockBuilder {
         self
     }
 
-    /// Declares that no node ever loses data that its replies have confirmed (`appendfsync always`, `noeviction`, no
-    /// replica that can replace it). With this setting a restarted node votes immediately.
+    /// Declares that no node ever loses data that its replies have confirmed (`appendfsync always`, `noeviction`, and
+    /// no replica that can replace the node). With this setting a restarted node votes immediately.
     ///
     /// If this is not true, two clients can hold one lock after a restart, and the nodes can generate a token twice.
     pub fn durable_nodes(mut self, durable: bool) -> Self {

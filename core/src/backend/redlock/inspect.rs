@@ -49,7 +49,7 @@ pub(super) async fn inspect(
     })
 }
 
-/// Takes a lock from its holder on every reachable node. Returns false only if definitely no majority held it.
+/// Takes a lock from its holder on every reachable node. Returns false only if the lock definitely had no majority.
 pub(super) async fn force_release(
     members: &[Arc<QuorumNode>],
     key: &Key,

@@ -37,9 +37,9 @@ use settings::RedlockSettings;
 ///
 /// The algorithm is antirez's Redlock ("Distributed Locks with Redis"), with tokens added. A client holds the lock if
 /// more than half of *all* nodes name it as the holder. The lock is valid for its TTL less the duration of the
-/// election. A lock that all nodes have granted survives the failure of any minority of the nodes. A lock on one server
-/// and its replicas may be lost with the primary. Nodes that were down during an acquire do not count for that lock,
-/// even when they are up again.
+/// election. A lock that all nodes have granted survives the failure of any minority of the nodes. In contrast, a lock
+/// on one server and its replicas may be lost with the primary. Nodes that were down during an acquire do not count for
+/// that lock, even when they are up again.
 ///
 /// The client sends requests to all nodes concurrently, and calls do not wait for the slowest node. A majority decides
 /// on grants, renewals and releases. A node that does not reply in time counts as down, and receives requests again
@@ -57,7 +57,7 @@ use settings::RedlockSettings;
 /// clocks, delays and pauses. This requires one of two conditions:
 ///
 /// - No node ever loses data ([`RedlockBuilder::durable_nodes`]).
-/// - A node that has lost data does not vote for long enough. This is the default; see below.
+/// - A node that has lost data does not vote for long enough. This is the default, as described below.
 ///
 /// # Nodes that lose data
 ///
@@ -75,14 +75,14 @@ use settings::RedlockSettings;
 /// clients that were connected before use their own clocks.
 ///
 /// If a server's clock is set forward, the server ends its leases early. One such node does not endanger a lock that
-/// all nodes have granted. If a lock was acquired while other nodes were down, it may be granted a second time. If a
-/// majority of clocks is set forward, any lock may be granted a second time. In both cases a resource that compares
-/// fencing tokens rejects the older holder.
+/// all nodes have granted. If a client acquired a lock while other nodes were down, the nodes may grant that lock a
+/// second time. If a majority of clocks is set forward, the nodes may grant any lock a second time. In both cases a
+/// resource that compares fencing tokens rejects the older holder.
 ///
 /// # Changing nodes
 ///
-/// Each node must be a separate server. The client recognises two names of one server by its run id, when it connects
-/// or later, and counts only one vote. Replicas and members of a Cluster do not vote.
+/// Each node must be a separate server. The client recognises two names of one server by the server's run id, when it
+/// connects or later, and counts only one vote. Replicas and members of a Cluster do not vote.
 ///
 /// Clients that use different nodes do not exclude each other. To replace a node, stop it, wait for `max_ttl`, and
 /// start its successor *under the same name*. The successor does not vote at first, as above. To change from three

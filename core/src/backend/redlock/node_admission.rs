@@ -1,5 +1,5 @@
 //! Decides which servers may vote. Each node must be a separate server. A restarted server may have forgotten its
-//! grants, so it does not vote until the longest lease has ended.
+//! grants, so the server does not vote until the longest lease has ended.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -24,7 +24,7 @@ struct RequestFutures<F> {
     unanswered: FuturesUnordered<Pin<Box<F>>>,
     /// `None` if each request has a separate limit.
     deadline: Option<Arc<SharedDeadline>>,
-    /// The timer is created when the caller first waits for a reply.
+    /// The timer. `None` until the caller first waits for a reply.
     timer: Option<Pin<Box<Sleep>>>,
 }
 

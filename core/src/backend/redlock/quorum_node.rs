@@ -1,4 +1,5 @@
-//! One node: its client, its health and its unconfirmed releases, and the probe that checks it while it is down.
+//! One node: its client, its health and its unconfirmed releases, and the probe that checks the node while the node is
+//! down.
 
 use std::fmt;
 use std::future::poll_fn;

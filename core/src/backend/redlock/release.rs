@@ -1,4 +1,4 @@
-//! Releases on all nodes, confirmed by a majority. The client repeats the release to a node that does not confirm it.
+//! Releases on all nodes, confirmed by a majority. The client retries the release on a node that does not confirm it.
 
 use std::pin::pin;
 use std::sync::Arc;

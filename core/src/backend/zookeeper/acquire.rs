@@ -13,7 +13,7 @@ use crate::clock::LeaseInstant;
 /// The time after which a waiter that stops polling loses its position.
 const WAITER_LEASE: Duration = Duration::from_secs(6);
 
-/// How often a waiter renews its position.
+/// The interval at which a waiter renews its position.
 const REFRESH: Duration = Duration::from_secs(2);
 
 pub(super) async fn attempt(
@@ -101,7 +101,7 @@ fn over() -> BackendError {
     BackendError::not_applied("the attempt is over")
 }
 
-/// Extends the time of the attempt's position, unless the attempt is leaving. Returns false if it is leaving.
+/// Extends the time of the attempt's position, unless the attempt is leaving. Returns false if the attempt is leaving.
 fn still_wanted(entry: &RegisteredAttempt, until: LeaseInstant) -> bool {
     let mut facts = entry.facts.lock();
     if facts.leaving.is_none() {

@@ -41,9 +41,10 @@ pub(super) struct AttemptFacts {
     pub(super) mode: Mode,
     pub(super) at: NodeLocation,
     pub(super) token: Option<FencingToken>,
-    /// When the entry ends unless it is renewed. While the attempt is leaving, this is the time of the next retry.
+    /// The time at which the entry ends unless the caller renews the entry. While the attempt is leaving, this is the
+    /// time of the next retry.
     pub(super) until: LeaseInstant,
-    /// When the attempt began to leave.
+    /// The time at which the attempt began to leave.
     pub(super) leaving: Option<LeaseInstant>,
     pub(super) watch: Option<WatchTask>,
 }

@@ -1,4 +1,4 @@
-//! The current session, which is replaced when it has ended.
+//! The current session. The session keeper replaces the session when it has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::settings::ZooKeeperSettings;
 use crate::backend::{BackendError, interruptions};
 use crate::runtime::{self, RuntimeThread};
 
-/// How long a request waits for a session before it fails.
+/// The longest time for which a request waits for a session.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone)]
@@ -124,7 +124,7 @@ impl CurrentSession {
         interruptions::more_than(seen, &self.interruptions).await
     }
 
-    /// Changes the state, unless it is closed.
+    /// Changes the state, unless the link is closed.
     pub(super) fn replace(&self, next: LinkState) -> bool {
         self.state.send_if_modified(|state| {
             let open = !matches!(state, LinkState::Closed);

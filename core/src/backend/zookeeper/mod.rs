@@ -20,12 +20,12 @@
 //! - **A lease belongs to the session.** All locks of a manager last as long as its session does, and end together. A
 //!   holder that crashes, or loses its connection, keeps its locks for the session timeout, regardless of their TTL.
 //!   The backend calculates the deadline of a guard from the messages that the leader has definitely received. The
-//!   remaining time is at most the session timeout and at least 7/12 of it.
+//!   remaining time is at most the session timeout, and at least 7/12 of the session timeout.
 //! - ***Only this process enforces the TTL of a single lock.** A lease is never longer than the TTL. Without renewal,
 //!   this process ends the lease when the TTL is over. The TTL does not apply after a crash.
-//! - Handovers are not supported, because a node cannot change its session.
-//! - The server notifies only one waiter at a time; for semaphores, it notifies all waiters. A manager can set watches
-//!   for some thousand waiters, if the keys are short; further waiters poll every two seconds.
+//! - This backend does not support handovers, because a node cannot change its session.
+//! - The server notifies only one waiter at a time, but for semaphores it notifies all waiters. A manager can set
+//!   watches for some thousand waiters, if the keys are short. Further waiters poll every two seconds.
 //! - **Tokens are transaction numbers** (zxids). These numbers are far smaller than the tokens of Redis and of the
 //!   in-process backend, which are microseconds of the time of day. Compare tokens only for one key of one backend.
 //!   Before you move to another backend over the same fenced data, stop all holders and reset the stored tokens.
@@ -44,7 +44,7 @@
 //!
 //! The backend trusts servers to follow the protocol. The crate `zookeeper-client` reads their frames on a thread of
 //! the session. That crate limits neither the size of a frame nor the time for reading it. Calls still end by their
-//! timeouts, and the callers' runtimes are not blocked. However, an endless frame uses more and more memory until the
+//! timeouts, and do not block the callers' runtimes. However, an endless frame uses more and more memory until the
 //! session ends. Endless watch events occupy the thread until the server closes the connection, even after a shutdown.
 //! Use TLS if another program could impersonate a server.
 //!

@@ -155,7 +155,7 @@ mod tests {
             (&[p(2, 3), p(1, 3), p(1, 3)], &[true, true, false]),
             // The second waiter is not compatible, and the third does not overtake it.
             (&[p(2, 3), p(2, 3), p(1, 3)], &[true, false, false]),
-            // Each attempt is checked against its own limit.
+            // The queue checks each attempt against the attempt's own limit.
             (&[p(1, 2), p(1, 1), p(1, 3)], &[true, false, false]),
             (&[p(1, 2), X], &[true, false]),
             (&[X, p(1, 2)], &[true, false]),

@@ -32,15 +32,15 @@ pub(super) enum NodeOutcome {
     OtherKind,
 }
 
-/// Returns whether the attempt has a recent watch on the node for which it waits, and the watch has not fired.
+/// Returns whether the attempt has a recent watch, which has not fired, on the node for which the attempt waits.
 pub(super) fn is_watching(entry: &RegisteredAttempt) -> bool {
     let facts = entry.facts.lock();
     let watch = facts.watch.as_ref();
     watch.is_some_and(|w| w.is_silent() && !w.since.after(WATCH_LASTS).has_passed())
 }
 
-/// Checks until the state is consistent. The state is consistent if the leader has confirmed the lock, or if a watch is
-/// set on the node for which the attempt waits.
+/// Checks until the state is consistent. The state is consistent if the leader has confirmed the lock, or if the
+/// attempt has a watch on the node for which it waits.
 pub(super) async fn hold_or_watch(
     parts: &Context,
     session: &Session,

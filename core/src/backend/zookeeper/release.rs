@@ -100,8 +100,8 @@ pub(super) async fn delete_orphans(
     swept.await.map_err(|error| failed(&error))
 }
 
-/// Ends attempts that are not renewed or that have no caller. Retries attempts that it could not end. The task stops
-/// when the link is dropped.
+/// Ends attempts that no caller renews or waits for. Retries attempts that it could not end. The task stops when the
+/// link is dropped.
 pub(super) async fn reaper(link: Weak<CurrentSession>, registry: Arc<AttemptRegistry>) {
     loop {
         let (due, next) = registry.due();

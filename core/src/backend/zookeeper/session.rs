@@ -145,8 +145,8 @@ impl Session {
         answer
     }
 
-    /// Returns the reply, and the time at which its request was sent. The client sends a request when `request` is
-    /// called, not when the future is polled.
+    /// Returns the reply, and the time at which the client sent the request. The client sends a request when `request`
+    /// is called, not when the future is polled.
     async fn answer<T, F>(&self, request: impl FnOnce() -> F) -> (LeaseInstant, Result<T, Error>)
     where
         F: Future<Output = Result<T, Error>>,
@@ -177,7 +177,7 @@ impl Session {
         };
         tokio::select! {
             biased;
-            // The request itself records its result; the session detects other failures.
+            // The request itself records its result, and the session detects other failures.
             answer = self.read(|| self.client.check_stat("/")) => {
                 !matches!(answer, Err(Error::UnexpectedError(_)))
             }
@@ -252,15 +252,15 @@ impl Session {
         Ok((NodeQueue::of(&names), BudgetedWatch::by(watcher, permit)))
     }
 
-    /// Works like [`queue`](Self::queue), but includes all writes that the leader had applied when the request was
-    /// sent.
+    /// Works like [`queue`](Self::queue), but includes all writes that the leader had applied when the client sent the
+    /// request.
     pub(super) async fn latest_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         self.read(|| self.client.sync("/")).await?;
         self.queue(container).await
     }
 
-    /// Works like [`queue`](Self::queue), but includes all writes that a majority had applied when the request was
-    /// sent. So this does not accept the reply of a former leader.
+    /// Works like [`queue`](Self::queue), but includes all writes that a majority had applied when the client sent the
+    /// request. So this does not accept the reply of a former leader.
     pub(super) async fn confirmed_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         let folder = ["/".to_owned()];
         let (confirmed, queue) =

@@ -20,7 +20,7 @@ use crate::clock::{self, LeaseInstant};
 /// path has some overhead.
 const MAX_BYTES: usize = 96 * 1024;
 
-/// How often a waiter without a watch polls.
+/// The interval at which a waiter without a watch polls.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// The watches of one session.

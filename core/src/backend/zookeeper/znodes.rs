@@ -2,7 +2,7 @@
 //!
 //! # Implementation details
 //!
-//! A key's container is named after the key, with `%` and two digits for each byte that a path cannot contain. The
+//! A key's container has the name of the key, with `%` and two digits for each byte that a path cannot contain. The
 //! container has a node per attempt, named by mode, id, and the number that the server adds, as in
 //! `x-6f1f0bd0-2d0a-4a0c-8f3e-0d8a9a3f7c11-0000000042`.
 

@@ -45,10 +45,10 @@ pub(super) struct Batcher {
     under_way: InFlightMark,
 }
 
-/// While this value exists, it counts as one request in flight.
+/// Counts as one request in flight while this value exists.
 pub(super) type InFlightMark = Arc<()>;
 
-/// How soon a request should be sent.
+/// How soon the client should send a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
     /// The client sends the request immediately. If many requests are in flight, the client gathers the request for a
@@ -62,10 +62,11 @@ pub(super) enum Urgency {
 /// The requests to send next.
 #[derive(Debug, Default)]
 struct PendingBatches {
-    /// The batches of each runtime that sends them. If a runtime is not driven, requests of other runtimes must not
-    /// wait for it. The batches of a runtime are in order, and only the last batch can receive more requests.
+    /// The batches of each runtime. If a runtime is not driven, requests of other runtimes must not wait for that
+    /// runtime. The batches of a runtime are in order, and only the last batch can receive more requests.
     batches: Mutex<Vec<(Id, Vec<Batch>)>>,
-    /// Whether the server refuses batches. A server of a Cluster does so if the URL names it as a single server.
+    /// Whether the server refuses batches. A server of a Cluster refuses batches if the URL names it as a single
+    /// server.
     is_disabled: AtomicBool,
 }
 

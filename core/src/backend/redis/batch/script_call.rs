@@ -85,7 +85,7 @@ impl Batch {
             self.reject_all();
             return SendOutcome::Replied;
         }
-        // A caller that has stopped waiting cleans up itself, so its request must not be sent.
+        // A caller that has stopped waiting cleans up itself, so this does not send its request.
         self.leaves.retain(|leave| !leave.answer.is_closed());
         self.takes.retain(|take| !take.answer.is_closed());
         if self.len() < LEAST {

@@ -57,7 +57,7 @@ impl fmt::Display for ServerLocator {
 }
 
 impl ServerLocator {
-    /// Returns the locator for `url`; `prepared` adds our settings. `url` must not be the URL of a Cluster, which has
+    /// Returns the locator for `url`. `prepared` adds our settings. `url` must not be the URL of a Cluster, which has
     /// many servers.
     pub(crate) fn at(
         url: &str,

@@ -254,7 +254,7 @@ const SHAPE: &str = "redis+cluster://user:password@host:6379,host:6379";
 const PORT: u16 = 6379;
 
 impl Cluster {
-    /// Returns the Cluster of the members in `url`; `prepare` adds our settings to theirs.
+    /// Returns the Cluster of the members in `url`. `prepare` adds our settings to the members' settings.
     pub(crate) fn at(
         url: &str,
         waiters: WaiterRegistry,

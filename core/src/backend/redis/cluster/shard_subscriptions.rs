@@ -137,7 +137,7 @@ struct Subscriber {
 
 struct SubscriberState {
     waiters: WaiterRegistry,
-    /// The channels to which the connection is subscribed.
+    /// The channels to which the connection has a subscription.
     channels: Mutex<HashSet<Arc<str>>>,
     asking: Mutex<HashMap<Arc<str>, Arc<SingleFlight<()>>>>,
     /// The time of the connection's last probe.
@@ -187,8 +187,8 @@ impl Subscriber {
         self.state.end();
     }
 
-    /// Probes the connection periodically. The client rarely writes to this connection, so it would not notice lost
-    /// packets without a probe.
+    /// Probes the connection periodically. The client rarely writes to this connection, so the client would not notice
+    /// lost packets without a probe.
     fn look(&self) {
         if !self.state.is_due() {
             return;

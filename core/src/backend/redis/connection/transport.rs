@@ -172,8 +172,8 @@ async fn tcp(host: &str, port: u16, settings: &TcpSettings) -> io::Result<TcpStr
 
 /// Converts a value into a [`Client`] of the `redis` crate, with which this crate opens connections.
 ///
-/// An open connection or a pool cannot be used. Waiters are notified by RESP3 pushes, and a connection must request
-/// pushes when it is opened. A pool gives its connections to other callers.
+/// This crate cannot use an open connection or a pool. The server notifies waiters by RESP3 pushes, and the client must
+/// request pushes when it opens a connection. A pool gives its connections to other callers.
 #[diagnostic::on_unimplemented(
     message = "locks cannot use a `{Self}`",
     note = "waiters are notified by RESP3 pushes, and a connection must request pushes when it is opened; pass the `redis::Client` that opened it, or connect by URL"

@@ -11,7 +11,7 @@ use crate::backend::redis::timing::COPIES_LAST;
 use crate::clock::LeaseInstant;
 use crate::sweep_limit::SweepLimit;
 
-/// The smallest number of unanswered requests at which expired requests are removed.
+/// The smallest number of unanswered requests at which the client removes expired requests.
 const MANY: usize = 64;
 
 /// Estimates the server's clock after the first reply, and tracks the requests without a reply.
@@ -53,7 +53,7 @@ impl UnansweredRequests {
         }
     }
 
-    /// Updates the estimate of the server's clock from the reply to a request that was sent at `sent`.
+    /// Updates the estimate of the server's clock from the reply to a request that the client sent at `sent`.
     pub(crate) fn observe_time(&self, sent: LeaseInstant, server_micros: u64) {
         let since_start = micros(sent.since(self.start));
         self.state.lock().server_start = Some(server_micros.saturating_sub(since_start));

@@ -93,16 +93,16 @@ end
 --
 -- The loop removes a position with an expired lease (no-stall). The loop skips a waiter without a subscriber, because
 -- the waiter's process may have ended. The waiter keeps its position until the end of the position's lease, because the
--- process may also be reconnecting. A message to a waiter that is not granted the lock names no owner, and only checks
--- for a subscriber.
+-- process may also be reconnecting. If the script does not grant the lock to a waiter, the message to that waiter names
+-- no owner, and only checks for a subscriber.
 --
 -- The successor gets no message, because the reply to this call contains its token. The successor's lease counts from
--- before the client sent this call (exclusion). The effect equals a grant and its confirmation: the successor is served
--- in its turn (in-order), and receives a new token (backed). Until its first renewal, its TTL is only the TTL of a
+-- before the client sent this call (exclusion). The effect equals a grant and its confirmation: the successor receives
+-- the lock in its turn (in-order), with a new token (backed). Until its first renewal, its TTL is only the TTL of a
 -- grant.
 --
 -- Returns two values. The first is whether the loop reached the caller's position, or the end of the queue without a
--- waiter before the caller. The second is the successor's token, if the successor was granted the lock.
+-- waiter before the caller. The second is the successor's token, if the loop granted the lock to the successor.
 local function grant_next(caller, successor)
   local place = 0
   for _ = 1, MAX_POSITIONS do

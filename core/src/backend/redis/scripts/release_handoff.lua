@@ -1,6 +1,6 @@
 -- Hands the lock off to the successor that the release names, as `release.lua` would, in fewer steps. A release without
--- a successor does not name the fence. The successor is granted the lock for GRANT_MS. So a successor that is not
--- polled delays others for at most that time (no-stall).
+-- a successor does not name the fence. The script grants the lock to the successor for GRANT_MS. So a successor that is
+-- not polled delays others for at most that time (no-stall).
 local fence = KEYS[3]
 -- The server refuses the successor's request from this time on. Set for a successor that is not in the queue.
 local successor_expiry = tonumber(ARGV[4])

@@ -175,7 +175,7 @@ const SHAPE: &str = "redis+sentinel://user:password@host:26379,host:26379/master
 const PORT: u16 = 26_379;
 
 impl Sentinels {
-    /// Returns the Sentinels in `url`; `prepare` adds our settings to theirs, and to the server's.
+    /// Returns the Sentinels in `url`. `prepare` adds our settings to the settings of the Sentinels and of the server.
     pub(crate) fn at(
         url: &str,
         prepare: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,

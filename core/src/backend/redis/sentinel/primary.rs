@@ -88,7 +88,7 @@ impl fmt::Display for Votes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, Primary { host, port, .. }) in self.given.iter().enumerate() {
             let comma = if number > 0 { ", " } else { "" };
-            // The name is escaped, because the reply may contain any characters.
+            // The reply may contain any characters, so this escapes the name.
             write!(f, "{comma}{}:{port}", host.escape_debug())?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! One call hands a lock from one task of a process to the next. The release of one task names the next task, and the
 //! server grants that task the lock in the same step. So a waiter that arrives just after another task of its process
-//! acquired the lock is parked for a moment, outside the server's queue. `WaiterRegistry` calls this module for each
+//! acquired the lock stays parked for a moment, outside the server's queue. `WaiterRegistry` calls this module for each
 //! event.
 //!
 //! # The states of a waiter
@@ -35,8 +35,8 @@
 //! | `Interrupted` | all waiters are woken |
 //! | `ForgetAbandoned` | the abandoned waiters leave, as before each arrival |
 //!
-//! A release may contain a request for a waiter. If the waiter continues without the reply to that request, the request
-//! is recorded, so that the waiter's cleanup makes the server refuse it.
+//! A release may contain a request for a waiter. If the waiter continues without the reply to that request, this module
+//! reports the request, so that the waiter's cleanup makes the server refuse it.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -50,10 +50,10 @@ use crate::{AttemptId, FencingToken};
 #[cfg(test)]
 mod tests;
 
-/// The longest time for which a waiter is parked. A holder that has had the lock for longer will probably keep it.
+/// The longest time for which a waiter stays parked. A holder that has had the lock for longer will probably keep it.
 pub(crate) const PARKED_FOR: Duration = Duration::from_millis(10);
 
-/// The waiters of this process for one key, in the order in which they are served.
+/// The waiters of this process for one key, in the order of service.
 #[derive(Debug, Default)]
 pub(crate) struct LocalQueue {
     /// The task of this process that holds the lock, or is about to receive it.
@@ -76,7 +76,7 @@ struct Waiter {
     state: State,
     /// The number of the waiter's futures. The number is zero if the task was dropped with its runtime.
     futures: usize,
-    /// When the waiter last had a future, if it does not have one now.
+    /// The time of the waiter's last future, if the waiter does not have a future now.
     alone_since: LeaseInstant,
 }
 
@@ -94,10 +94,10 @@ enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalGrant {
     pub(crate) token: FencingToken,
-    /// When that release was sent. The lease counts from this time.
+    /// The time at which the client sent that release. The lease counts from this time.
     pub(crate) sent: LeaseInstant,
-    /// The number of interruptions of the connection when the release was sent. After a later interruption another
-    /// server may be the primary.
+    /// The number of interruptions of the connection when the client sent the release. After a later interruption
+    /// another server may be the primary.
     pub(crate) interruptions: u64,
 }
 
@@ -144,8 +144,8 @@ pub(crate) struct Effects {
     pub(crate) left: Vec<AttemptId>,
     /// The waiter that the release names.
     pub(crate) successor: Option<Successor>,
-    /// A request that may still arrive, and its expiry on the server's clock. The request is recorded before any waiter
-    /// is woken.
+    /// A request that may still arrive, and its expiry on the server's clock. The caller records the request before it
+    /// wakes any waiter.
     pub(crate) note: Option<(AttemptId, u64)>,
 }
 

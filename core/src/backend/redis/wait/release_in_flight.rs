@@ -22,7 +22,7 @@ pub(crate) struct ReleaseInFlight<'a> {
     key: &'a Key,
     successor: Option<Successor>,
     sent: LeaseInstant,
-    /// The number of interruptions of the connection when the release was sent.
+    /// The number of interruptions of the connection when the client sent the release.
     interruptions: u64,
 }
 

@@ -20,7 +20,7 @@ use crate::{AttemptId, Key, runtime};
 /// Records requests that may still arrive. Redlock does not need this, because it does not have local hand-offs.
 type Copies<'a> = Option<&'a UnansweredRequests>;
 
-/// The smallest number of queues and waiters at which unused entries are removed.
+/// The smallest number of queues and waiters at which the client removes unused entries.
 const MANY: usize = 128;
 
 /// The waiters of this client, and the channel on which the server notifies them. All locks use one channel.
@@ -39,7 +39,7 @@ struct RegisteredWaiters {
     wake_ups: AttemptMap<Arc<WakeUps>>,
     /// The waiters to wake after unlocking the mutex.
     woken: Vec<(Arc<WakeUps>, Wake)>,
-    /// The number of queues and waiters at which unused entries are removed.
+    /// The number of queues and waiters at which the client removes unused entries.
     many: usize,
 }
 
@@ -80,8 +80,8 @@ impl WaiterRegistry {
         self.arrive(None, key, owner, arrival.unwrap_or_default())
     }
 
-    /// Registers `owner` before its request is sent, because a notification may arrive before the reply. If a release
-    /// contains a request for this waiter and has no reply, this records the request in `copies`.
+    /// Registers `owner` before the client sends its request, because a notification may arrive before the reply. If a
+    /// release contains a request for this waiter and has no reply, this records the request in `copies`.
     pub(crate) fn arrive<'a>(
         &'a self,
         copies: Copies<'a>,
@@ -259,7 +259,7 @@ impl AsyncPushSender for WaiterRegistry {
         if push.kind == PushKind::Disconnection {
             self.interruption();
         }
-        // A message has a channel and a payload; the payload is the waiter's id.
+        // A message has a channel and a payload, and the payload is the waiter's id.
         if matches!(push.kind, PushKind::Message | PushKind::SMessage)
             && let Some(payload) = push.data.into_iter().nth(1)
             && let Ok(owner) = from_redis_value::<String>(payload)

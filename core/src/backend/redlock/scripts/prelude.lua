@@ -17,7 +17,7 @@ local function number(n)
   return string.format('%.0f', n)
 end
 
--- Returns the last token of this node, and the round for which it was generated.
+-- Returns the last token of this node, and the round for which this node generated it.
 local function fence_record()
   local token, token_owner = string.match(redis.call('GET', fence) or '', '^(%d+) (.*)$')
   return tonumber(token), token_owner

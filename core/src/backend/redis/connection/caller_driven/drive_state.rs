@@ -325,7 +325,7 @@ impl<'a> DriveWaiter<'a> {
         }
     }
 
-    /// Polls the reply. If no other caller is driving the connection, this caller drives it first.
+    /// Polls the reply. If no other caller is driving the connection, this caller first drives the connection.
     pub(super) fn poll<T>(
         &mut self,
         mut answer: Pin<&mut impl Future<Output = T>>,
