@@ -1,4 +1,4 @@
-//! Settings of a Redis backend, and connecting with them.
+//! The builder of a Redis backend, which connects with its settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -419,7 +419,7 @@ impl Redis {
         Self::builder().connect(url).await
     }
 
-    /// Returns a builder, to set options.
+    /// Returns a builder for setting options.
     pub fn builder() -> RedisBuilder {
         RedisBuilder::default()
     }

@@ -197,7 +197,7 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// Before servers change to certificates of another authority, restart the processes with both authorities in
 /// [`RedisBuilder::authorities`]. A server with an expired or untrusted certificate counts as down: acquires retry
-/// until the backend retry timeout. Another certificate of the same authority needs no restart.
+/// until the backend retry timeout. Another certificate of the same authority does not require a restart.
 pub struct Redis {
     servers: Arc<Topology>,
     waiters: WaiterRegistry,

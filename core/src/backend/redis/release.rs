@@ -1,4 +1,4 @@
-//! Sends releases and cleanups, and handles the waiter of this process that a release names.
+//! Sends releases and cleanups. Handles the waiter of this process that a release names.
 
 use super::Redis;
 use super::batch::Urgency;

@@ -19,8 +19,8 @@ use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 const AT_ONCE: usize = 32;
 
 /// The largest number of times that the client sends one renewal. The client sends the renewal again if a connection
-/// was opened or dropped during the renewal, because another server may then be the primary, without these leases. The
-/// client may count the end of one connection twice, and the opening of the next connection once.
+/// was opened or dropped during the renewal. Another server may then be the primary, without these leases. The client
+/// may count the end of one connection twice, and the opening of the next connection once.
 const ROUNDS: usize = 4;
 
 /// The approximate size of one claim in a request, in bytes.

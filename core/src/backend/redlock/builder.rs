@@ -1,4 +1,4 @@
-//! Builder of a Redlock backend, and connecting to its nodes.
+//! The builder of a Redlock backend, which connects to the nodes.
 
 use std::fmt;
 use std::sync::Arc;

@@ -51,10 +51,10 @@ use settings::RedlockSettings;
 ///
 /// # Tokens
 ///
-/// A round sends the same hint to all nodes, a time slightly later than the client's clock. If the clocks are right,
-/// all nodes reply with the hint, and one exchange is enough. Otherwise a second exchange raises smaller tokens to the
-/// largest token of the first majority. Any two majorities have a node in common, so the next token is larger, for any
-/// clocks, delays and pauses. This requires one of two conditions:
+/// In a round the client sends the same hint to all nodes. The hint is a time slightly later than the client's clock.
+/// If the clocks are right, all nodes reply with the hint, and one exchange is enough. Otherwise a second exchange
+/// raises smaller tokens to the largest token of the first majority. Any two majorities have a node in common, so the
+/// next token is larger, for any clocks, delays and pauses. This requires one of two conditions:
 ///
 /// - No node ever loses data ([`RedlockBuilder::durable_nodes`]).
 /// - A node that has lost data does not vote for long enough. This is the default, as described below.

@@ -36,8 +36,8 @@ impl RedlockSettings {
         (!self.durable).then(|| away.mul_f64(1.01) + Duration::from_secs(1))
     }
 
-    /// Returns the shortest TTL. A renewal waits up to a sixth of a lease for a reply, so this TTL is far more than the
-    /// reply time of a node.
+    /// Returns the shortest TTL. The client waits up to a sixth of a lease for the reply to a renewal, so this TTL
+    /// gives each node the whole `node_timeout`.
     pub(super) fn least_ttl(&self) -> Duration {
         self.node_timeout * 6
     }

@@ -1,4 +1,4 @@
-//! One attempt: creates its node in the queue, and finds its position.
+//! Creates the node of one attempt in the queue, and finds the attempt's position.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Builder of a `ZooKeeper` backend, and connecting with its settings.
+//! The builder of a `ZooKeeper` backend, which connects with its settings.
 
 use std::fmt;
 use std::time::Duration;
@@ -181,7 +181,7 @@ impl ZooKeeper {
         Self::builder().connect(url).await
     }
 
-    /// Returns a builder, to set options.
+    /// Returns a builder for setting options.
     pub fn builder() -> ZooKeeperBuilder {
         ZooKeeperBuilder::default()
     }

@@ -1,4 +1,5 @@
-//! Decides which nodes of a key hold the lock, by the rule of the `ZooKeeper` lock recipe. This needs no server.
+//! Decides which nodes of a key hold the lock, by the rule of the `ZooKeeper` lock recipe. This module does not need a
+//! server.
 
 use super::znodes::QueueNode;
 use crate::AttemptId;

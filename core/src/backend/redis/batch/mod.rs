@@ -76,8 +76,8 @@ impl Batcher {
         Arc::clone(&self.under_way)
     }
 
-    /// Returns whether to batch a request. This is the case without urgency, if many requests are in flight, or if the
-    /// client has gathered some.
+    /// Returns whether to batch a request. Returns true without urgency, if many requests are in flight, or if the
+    /// client has gathered requests.
     pub(super) fn gather(&self, urgency: Urgency) -> bool {
         urgency == Urgency::None || self.under_way() >= ALONE || self.pending.has_begun()
     }

@@ -1,4 +1,4 @@
-//! Locates a server: by its URL, by Sentinels, or in a Cluster.
+//! Locates a server by its URL, by Sentinels, or in a Cluster.
 
 use std::fmt;
 

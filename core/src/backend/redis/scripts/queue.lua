@@ -16,8 +16,8 @@ local function has_share(owner)
   return has_many_holders() and redis.call('ZSCORE', shares, owner .. ':0')
 end
 
--- Each shared holder or permit ends with its own lease, and the lock is free when the last of them ends. A server
--- without free memory refuses only the first write of a script, and it never refuses this write.
+-- Each shared holder or permit expires with its own lease. The lock is free when the last lease ends. A server without
+-- free memory refuses only the first write of a script, and never refuses this write.
 if has_many_holders() then
   redis.call('ZREMRANGEBYSCORE', shares, '-inf', now_text)
   if redis.call('ZCARD', shares) == 0 then

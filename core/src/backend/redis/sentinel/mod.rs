@@ -41,8 +41,8 @@ pub(crate) struct Sentinels {
     name: String,
     /// The settings for connections to the primary, whatever its address is.
     server: Target,
-    /// Whether the Sentinels have reported a primary before. If so, the URL is valid even if they report later that the
-    /// name is unknown. Operators remove the name for a moment to reset the monitoring of the primary.
+    /// Whether the Sentinels have reported a primary before. If so, the URL is valid even if the Sentinels report later
+    /// that the name is unknown. Operators remove the name for a moment to reset the monitoring of the primary.
     was_known: Arc<AtomicBool>,
 }
 

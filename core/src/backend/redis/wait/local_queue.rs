@@ -163,7 +163,7 @@ pub(crate) enum Step {
 pub(crate) enum Wake {
     /// Poll immediately.
     Now,
-    /// Poll after a while, because this waiter is the first, and all waiters that could hand it the lock may have
+    /// Poll after a while, because this waiter is the first, and all waiters that could hand off the lock may have
     /// ended.
     First,
 }
@@ -391,7 +391,7 @@ impl LocalQueue {
         self.effects.wake.push((owner, Wake::Now));
     }
 
-    /// Moves a waiter to the end of the queue, and makes it send a request.
+    /// Moves a waiter to the end of the queue, and makes the waiter send a request.
     fn ask(&mut self, owner: AttemptId) {
         if let Some(mut waiter) = self.take(owner) {
             waiter.state = State::Requesting;

@@ -285,7 +285,8 @@ pub(crate) struct Registration<'a> {
 }
 
 impl Registration<'_> {
-    /// Waits while the waiter is parked, and returns the grant if a release of this process has handed it the lock.
+    /// Waits while the waiter is parked, and returns the grant if a release of this process has handed the lock to the
+    /// waiter.
     pub(crate) async fn granted(&mut self) -> Option<LocalGrant> {
         while let Step::Wait(until) = self.step {
             let _woken = runtime::timeout(until.remaining(), self.wake_ups.next())?.await;

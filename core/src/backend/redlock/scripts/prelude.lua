@@ -32,7 +32,7 @@ end
 -- Reserves the lock for that waiter for `reserved_ms`. Removes a position with an expired lease, and skips a waiter
 -- without a subscriber. Shortens the lease of a notified waiter, so that a waiter that sends no request delays only
 -- this release. A later request gives the waiter its position again. A write may fail because the node has too little
--- memory, and a message because a permission is missing. Neither must stop the script.
+-- memory, and a message because a permission is missing. Neither failure may stop the script.
 local function notify_next(notified_lease_ms, reserved_ms)
   local position = 0
   for _ = 1, MAX_POSITIONS do

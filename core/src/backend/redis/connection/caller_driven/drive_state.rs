@@ -268,7 +268,7 @@ impl DriveGuard<'_> {
         self.caller = Some((number, waker.clone()));
     }
 
-    /// Removes the caller.
+    /// Removes a caller that stops waiting.
     fn leave(&mut self, caller: &DriveWaiter<'_>) {
         self.leaver = caller.number;
     }
