@@ -25,6 +25,6 @@ local ended = held and 'left' or 'absent'
 if successor_token then
   return ended .. ' ' .. successor_token
 end
--- The client names only a successor that should be in the queue. If the queue is empty, the server has lost positions,
--- and all waiters must poll now (no-stall).
+-- A successor that is set here should be in the queue. If the queue is empty, the server has lost positions, and all
+-- waiters must poll now (no-stall).
 return successor and redis.call('EXISTS', queue) == 0 and ended .. ' unawaited' or ended

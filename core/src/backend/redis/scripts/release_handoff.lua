@@ -1,4 +1,4 @@
--- Hands the lock off to the successor that the release names, as `release.lua` would, in fewer steps. A release without
+-- Hands off the lock to the successor that the release names, as `release.lua` would, in fewer steps. A release without
 -- a successor does not name the fence. The script grants the lock to the successor for GRANT_MS. So a successor that is
 -- not polled delays others for at most that time (no-stall).
 local fence = KEYS[3]
