@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::{AttemptId, FencingToken, Key};
 
-/// One acquisition. It is created before its first request is sent, and does not change until it ends.
+/// One acquisition. The manager creates the attempt before it sends the first request. The attempt does not change
+/// until it ends.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Attempt {
@@ -13,20 +14,21 @@ pub struct Attempt {
     pub key: Key,
     /// The id of this attempt, which no other attempt has.
     pub owner: AttemptId,
-    /// The duration of the lease, counted from when the backend grants it.
+    /// The duration of the lease, from the moment when the backend grants the lock.
     pub ttl: Duration,
-    /// Whether the caller queues if the lock is busy. If this is false, a busy attempt stores nothing on the backend.
+    /// Whether the caller queues if the lock is busy. If this is false and the lock is busy, the backend stores nothing
+    /// about the attempt.
     pub queue: bool,
     /// The mode in which to hold the lock.
     pub mode: Mode,
     /// The handover that this attempt accepts; `None` for an attempt that waits for the lock.
     pub handover: Option<Box<Handover>>,
-    /// How soon the caller wants a reply, even if the lock is busy. A backend may wait for a part of this time if the
-    /// caller may be granted the lock in that time.
+    /// How soon the caller wants a reply, even if the lock is busy. A backend may wait for a part of this time if it
+    /// may grant the lock to the caller in that time.
     pub answer_within: Duration,
-    /// Whether the caller renews the lease without further requests by the user, and renews early if the granted lease
-    /// is much shorter than `ttl`. If this is true, a backend may grant a shorter lease first, to save a request. The
-    /// first renewal extends the lease to `ttl`.
+    /// Whether the caller renews the lease without further requests by the user. Such a caller renews early if the
+    /// granted lease is much shorter than `ttl`. If this is true, a backend may grant a shorter lease first, to save a
+    /// request. The first renewal extends the lease to `ttl`.
     pub renewed: bool,
 }
 
@@ -72,14 +74,14 @@ impl Attempt {
         self
     }
 
-    /// Sets whether the caller renews the lease; see the field `renewed`.
+    /// Sets whether the caller renews the lease. See the field `renewed`.
     #[must_use]
     pub const fn renewed(mut self, renewed: bool) -> Self {
         self.renewed = renewed;
         self
     }
 
-    /// Returns the claim of this attempt after the backend granted it `token`.
+    /// Returns the claim of this attempt, to which the backend has granted `token`.
     #[must_use]
     pub fn claim(&self, token: FencingToken) -> Claim {
         Claim {
@@ -108,8 +110,8 @@ pub struct Claim {
     pub mode: Mode,
 }
 
-/// The contents of a ticket for a lock that is handed over. The backend compares all fields with the fields that the
-/// previous holder registered.
+/// The contents of a ticket for a lock that its holder hands over. The backend compares all fields with the fields that
+/// the previous holder registered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Handover {
@@ -133,12 +135,12 @@ impl Handover {
     }
 }
 
-/// A secret that is generated for one handover. The secret does not appear in inspections or logs.
+/// A random secret for one handover. Inspections and logs do not contain the secret.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct HandoverSecret(AttemptId);
 
 impl HandoverSecret {
-    /// Generates a secret that cannot be guessed.
+    /// Generates an unguessable secret.
     ///
     /// # Panics
     ///
@@ -172,7 +174,7 @@ impl fmt::Debug for HandoverSecret {
 pub enum Mode {
     /// The lock has one holder at a time.
     Exclusive,
-    /// The holder is a reader of a read-write lock, and holds the lock together with other readers only.
+    /// The holder is a reader of a read-write lock. Only other readers can hold the lock at the same time.
     Shared,
     /// The holder has `count` permits of a semaphore. The backend grants an attempt only if afterwards at most `of`
     /// permits are in use. Each attempt contains its own limit.
@@ -185,7 +187,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Returns the number of permits; 1 for an exclusive or a shared holder.
+    /// Returns the number of permits. Returns 1 for an exclusive or a shared holder.
     pub(crate) const fn size(self) -> usize {
         match self {
             Self::Exclusive | Self::Shared => 1,
@@ -193,7 +195,7 @@ impl Mode {
         }
     }
 
-    /// Returns whether its claims have a fencing token: all except permits.
+    /// Returns whether claims in this mode have a fencing token. Permits do not have one.
     pub(crate) const fn has_token(self) -> bool {
         match self {
             Self::Exclusive | Self::Shared => true,
@@ -201,7 +203,8 @@ impl Mode {
         }
     }
 
-    /// Returns whether both modes are permits, or neither is: a key is either a lock or a semaphore.
+    /// Returns whether one key can have both modes. A key is either a lock or a semaphore, so both modes must be
+    /// permits, or neither.
     #[must_use]
     pub const fn is_like(self, other: Self) -> bool {
         matches!(self, Self::Permits { .. }) == matches!(other, Self::Permits { .. })

@@ -9,7 +9,7 @@ use rustls::{ClientConfig, RootCertStore};
 
 use super::{ConnectError, rustls_provider};
 
-/// The certificates that were set on a builder.
+/// The certificates that the user has set on a builder.
 #[derive(Clone, Default)]
 pub(crate) struct Certificates {
     pub(crate) authorities: Option<String>,
@@ -22,8 +22,8 @@ impl Certificates {
         self.authorities.is_none() && self.client.is_none()
     }
 
-    /// Checks the certificates. Without this check a client would refuse invalid certificates only when it connects,
-    /// and with an unspecific error.
+    /// Checks the certificates. Without this check a client would report invalid certificates only when it connects.
+    /// Its error would not name the cause.
     pub(crate) fn check(&self) -> Result<(), ConnectError> {
         rustls_provider::choose();
         if let Some(authorities) = &self.authorities {
@@ -39,7 +39,7 @@ impl Certificates {
         self.check_client()
     }
 
-    /// Returns a configuration with these certificates. Without authorities it reads the system's certificates, which
+    /// Returns a configuration with these certificates. Without authorities this reads the system's certificates, which
     /// may change.
     #[cfg(feature = "tls-rustls")]
     pub(crate) fn client_config(&self) -> Result<ClientConfig, AnyError> {

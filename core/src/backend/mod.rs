@@ -44,41 +44,42 @@ pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswe
 /// # Contract
 ///
 /// - Each operation is atomic, and idempotent by the attempt's owner id. If a command has no reply, the manager sends
-///   it again. A duplicate changes only the end of the lease.
+///   the command again. A duplicate request changes only the end of the lease.
 /// - [`attempt`](Self::attempt) never waits for the lock. [`wait`](Self::wait) may end at any time, and a notification
 ///   is a hint, never a grant.
-/// - A future that is dropped may or may not have done its work. A request that it started must not take effect after a
-///   later [`cleanup`](Self::cleanup) or [`release`](Self::release) of the same owner has returned.
+/// - A dropped future may or may not have changed the lock. A request of that future must not take effect after a later
+///   [`cleanup`](Self::cleanup) or [`release`](Self::release) of the same owner has returned.
 /// - Only the backend's clock decides when a lease ends, never a caller's clock. Each claim and each queue position
-///   expires when its owner stops renewing it.
-/// - Tokens of one key only increase, even after a lease has expired or data was lost.
+///   expires if its owner stops renewing it.
+/// - Tokens of one key only increase, even after a lease has expired or the backend has lost data.
 /// - Several runtimes may call the backend concurrently, and a runtime may end during a call.
-/// - Replies may be late: the manager limits every call, and counts a lease from before the request was sent.
-/// - An error states whether the command may have been applied ([`Applied`]). `Unknown` is always allowed, but `No`
-///   must be certain.
+/// - Replies may be late. The manager limits the time of every call, and counts a lease from before it sent the
+///   request.
+/// - An error states whether the backend may have applied the command ([`Applied`]). `Unknown` is always allowed, but
+///   `No` must be certain.
 #[async_trait]
 pub trait Backend: Debug + Send + Sync + 'static {
     /// Returns the features of this backend, which do not change.
     fn capabilities(&self) -> Capabilities;
 
-    /// Returns a new id for an attempt on this backend. The id must differ from every other attempt's id. It must not
-    /// be guessable, because anyone who knows a holder's id can release its lock.
+    /// Returns a new id for an attempt on this backend. The id must differ from every other attempt's id. The id must
+    /// not be guessable, because anyone who knows a holder's id can release its lock.
     ///
-    /// The default returns [`AttemptId::random`]. Do not replace this method if other processes use the backend. A
-    /// fork, or a snapshot of the machine, copies any state from which ids are derived.
+    /// The default returns [`AttemptId::random`]. Do not override this method if other processes use the backend. A
+    /// fork, or a snapshot of the machine, copies any state from which a backend derives ids.
     fn attempt_id(&self) -> AttemptId {
         AttemptId::random()
     }
 
     /// Acquires the lock, confirms a hand-off, or returns busy. If the lock is busy and the attempt may queue, the
-    /// caller enters the wait queue, or its position is renewed.
+    /// backend adds the caller to the wait queue, or renews the caller's position.
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError>;
 
-    /// Does the same as [`attempt`](Self::attempt), if that is possible without waiting. Each acquisition begins with
-    /// `attempt_now`. `None` means that nothing was done, and the acquisition continues with `attempt`. Any other
-    /// result counts as the result of `attempt`.
+    /// Does the same as [`attempt`](Self::attempt), if that is possible without waiting. The manager begins each
+    /// acquisition with `attempt_now`. `None` means that the backend did nothing, and the manager continues with
+    /// `attempt`. Any other result counts as the result of `attempt`.
     ///
-    /// `now` was read from tokio's clock just before the call. The manager assumes that the result was returned at
+    /// The manager reads `now` from tokio's clock just before the call. The manager assumes that this method returns at
     /// `now`, too. If a thread would have to wait for the result, return `None`.
     ///
     /// The default returns `None`, which is always correct. A backend in memory can override this method to save a
@@ -92,14 +93,14 @@ pub trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns when another [`attempt`](Self::attempt) is worthwhile. The manager never waits longer than the
-    /// `retry_after` of the last reply. The manager often drops this future and calls `wait` again. So keep a
-    /// notification that arrives between two calls for the next call.
+    /// Waits until another [`attempt`](Self::attempt) is worthwhile. The manager never waits longer than the
+    /// `retry_after` of the last reply. The manager often drops this future and calls `wait` again. So store a
+    /// notification that arrives between two calls, and use it in the next call.
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError>;
 
     /// Returns a number for the server that stores this key, if the backend has several servers that reply
-    /// independently. Leases of different servers are renewed separately, so that an unresponsive server does not delay
-    /// the renewals on other servers.
+    /// independently. The manager renews the leases of different servers separately, so that an unresponsive server
+    /// does not delay the renewals on other servers.
     ///
     /// The default returns the same number for all keys.
     fn server_of(&self, key: &Key) -> u64 {
@@ -112,15 +113,15 @@ pub trait Backend: Debug + Send + Sync + 'static {
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>>;
 
     /// Turns a claim in [`Mode::Exclusive`] into a claim in [`Mode::Shared`] without a gap, if its owner holds the
-    /// lock. The token stays the same, the lease is renewed, and the lock is granted to waiting readers. The manager
-    /// calls this only if the backend has the capability `shared`.
+    /// lock. Keeps the token, renews the lease, and grants the lock to waiting readers. The manager calls this only if
+    /// the backend has the capability `shared`.
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError>;
 
     /// Renews the lease of a claim in [`Mode::Exclusive`], if its owner holds the lock under its token, and allows one
     /// attempt to accept the lock. That attempt must name this handover: the same previous holder, token and secret.
     /// Without this call, or with another secret, no attempt can accept the lock. The owner holds the lock until
-    /// another attempt accepts it, and may release it. The secret becomes invalid with the release, and with the end of
-    /// the lease. The manager calls this only if the backend has the capability `handover`.
+    /// another attempt accepts the lock, and may release the lock. The secret becomes invalid with the release, and
+    /// with the end of the lease. The manager calls this only if the backend has the capability `handover`.
     ///
     /// The default returns a permanent error.
     async fn hand_over(
@@ -135,7 +136,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Releases the lock if the claim's owner holds it, and grants it to the next waiter.
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError>;
 
-    /// Does the same as [`release`](Self::release), if that is possible without waiting; see
+    /// Does the same as [`release`](Self::release), if that is possible without waiting. See
     /// [`attempt_now`](Self::attempt_now). After `None` or an error, the manager calls `release`.
     fn release_now(
         &self,
@@ -150,7 +151,7 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// become the owner, grants the lock to the next waiter.
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError>;
 
-    /// Does the same as [`cleanup`](Self::cleanup), if that is possible without waiting; see
+    /// Does the same as [`cleanup`](Self::cleanup), if that is possible without waiting. See
     /// [`release_now`](Self::release_now). After `None` or an error, the manager calls `cleanup`.
     fn cleanup_now(&self, attempt: &Attempt, now: Instant) -> Option<Result<(), BackendError>> {
         let (_, _) = (attempt, now);
@@ -164,12 +165,12 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// a tool for operators.
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError>;
 
-    /// Returns the number of interruptions of the connection to the backend, once it is greater than `seen`. Leases may
-    /// have ended unnoticed during an interruption, so the manager renews all of its locks immediately. The future is
-    /// pending forever if the connection cannot be interrupted.
+    /// Waits until the number of interruptions of the connection to the backend is greater than `seen`, and returns the
+    /// number. Leases may have ended unnoticed during an interruption, so the manager renews all of its locks
+    /// immediately. The future never completes if the backend has no connection that can break.
     async fn interrupted(&self, seen: u64) -> u64;
 
-    /// Closes connections and ends tasks; later calls may fail. Callers may call this more than once. A manager that is
+    /// Closes connections and ends tasks. Later calls may fail. Callers may call this more than once. A manager that is
     /// dropped without a shutdown does not call this.
     async fn close(&self);
 }
@@ -178,15 +179,15 @@ pub trait Backend: Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Capabilities {
-    /// Whether waiters are served first come, first served.
+    /// Whether the backend serves waiters first come, first served.
     pub fifo: bool,
     /// The shortest TTL that this backend supports.
     pub least_ttl: Duration,
     /// The longest TTL that this backend supports.
     pub most_ttl: Duration,
-    /// Whether [`Mode::Shared`] is supported.
+    /// Whether the backend supports [`Mode::Shared`].
     pub shared: bool,
-    /// Whether [`Mode::Permits`] is supported.
+    /// Whether the backend supports [`Mode::Permits`].
     pub permits: bool,
     /// Whether an attempt can accept a lock from its holder.
     pub handover: bool,
@@ -206,7 +207,7 @@ impl Capabilities {
         }
     }
 
-    /// Sets the longest TTL; the default is [`MAX_TTL`].
+    /// Sets the longest TTL. The default is [`MAX_TTL`].
     #[must_use]
     pub const fn with_most_ttl(mut self, most_ttl: Duration) -> Self {
         self.most_ttl = most_ttl;
@@ -220,21 +221,21 @@ impl Capabilities {
         self
     }
 
-    /// Sets whether semaphores are supported.
+    /// Sets whether the backend supports semaphores.
     #[must_use]
     pub const fn with_permits(mut self, permits: bool) -> Self {
         self.permits = permits;
         self
     }
 
-    /// Sets whether a lock can be handed over.
+    /// Sets whether another attempt can accept a lock from its holder.
     #[must_use]
     pub const fn with_handover(mut self, handover: bool) -> Self {
         self.handover = handover;
         self
     }
 
-    /// Sets whether waiters are served first come, first served.
+    /// Sets whether the backend serves waiters first come, first served.
     #[must_use]
     pub const fn with_fifo(mut self, fifo: bool) -> Self {
         self.fifo = fifo;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 
-/// How long each parser is tested, unless `LEASEHOLD_FUZZ_SECONDS` is set.
+/// The time for the test of each parser, in seconds, unless `LEASEHOLD_FUZZ_SECONDS` is set.
 const SECONDS: u64 = 1;
 
 /// The length of the longest text, in characters.

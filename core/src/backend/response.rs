@@ -9,17 +9,18 @@ use crate::FencingToken;
 pub enum AttemptAnswer {
     /// The caller holds the lock.
     Granted {
-        /// The fencing token of this acquisition; a duplicate request returns the same token.
+        /// The fencing token of this acquisition. The reply to a duplicate request contains the same token.
         token: FencingToken,
-        /// The duration of the lease, counted from when the backend granted it.
+        /// The duration of the lease, from the moment when the backend granted the lock.
         lease: Duration,
     },
     /// Another holder has the lock, or another waiter is before the caller.
     Busy {
-        /// After this time another attempt is due, even without a notification.
+        /// The time after which another attempt is due, even without a notification.
         retry_after: Duration,
     },
-    /// The caller will not get the lock, however long it waits. The backend stores nothing about the attempt.
+    /// The backend will not grant the lock, however long the caller waits. The backend stores nothing about the
+    /// attempt.
     Refused(Refusal),
 }
 
@@ -39,7 +40,7 @@ pub enum Refusal {
 pub enum RenewAnswer {
     /// The claim's owner still holds the lock.
     Extended {
-        /// The duration of the lease, counted from when the backend extended it.
+        /// The duration of the lease, from the moment when the backend extended the lease.
         lease: Duration,
     },
     /// The claim's owner does not hold the lock, and cannot hold it again.
@@ -51,23 +52,23 @@ pub enum RenewAnswer {
 pub enum ReleaseAnswer {
     /// This command released the lock.
     Released,
-    /// The claim's owner did not hold the lock when this command was executed.
+    /// The claim's owner did not hold the lock when the backend executed this command.
     AlreadyGone,
 }
 
 /// The state of a key on a backend at one moment.
 ///
-/// The state may be outdated when you read it: display it on dashboards, but do not base decisions on it.
+/// The state may be outdated when you read it. Display the state on dashboards, but do not base decisions on it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inspection {
     /// The only holder: a short hash of an attempt's id, as in events and spans, or the value that another program
     /// wrote. `None` if the lock may have several holders.
     pub owner: Option<String>,
-    /// The token of the holder, or the last token that was generated for a shared holder; `None` while a hand-off is
-    /// not yet confirmed.
+    /// The token of the holder, or the last token that the backend generated for a shared holder. `None` until the new
+    /// holder has confirmed a hand-off.
     pub token: Option<FencingToken>,
-    /// The remaining time of the lease; with several holders, of the longest lease.
+    /// The remaining time of the lease. With several holders, this is the remaining time of the longest lease.
     pub expires_in: Option<Duration>,
     /// The number of holders, or of permits in use.
     pub holders: usize,
@@ -76,7 +77,7 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Returns whether there are no holders and no waiters.
+    /// Returns whether the key has no holders and no waiters.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.holders == 0 && self.waiting == 0

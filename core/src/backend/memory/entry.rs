@@ -15,7 +15,7 @@ use crate::backend::{
 };
 use crate::{AttemptId, FencingToken};
 
-/// How long a waiter has to confirm a grant.
+/// The time within which a waiter must confirm a grant.
 const GRANT_TTL: Duration = Duration::from_secs(2);
 
 /// The state of one key.
@@ -33,7 +33,7 @@ struct Holder {
     expires: Instant,
     /// `None` until the owner confirms the grant.
     token: Option<FencingToken>,
-    /// Whether the lock was granted exclusively and then downgraded.
+    /// Whether the holder was exclusive, and has downgraded the lock.
     downgraded: bool,
     /// The secret with which another attempt can accept the lock.
     secret: Option<HandoverSecret>,
@@ -202,7 +202,7 @@ impl KeyState {
         self.queue.wake_up(owner)
     }
 
-    /// Returns whether there are no holders and no waiters, so that the entry can be removed.
+    /// Returns whether the key has no holders and no waiters. The store can then remove the entry.
     pub(super) fn is_idle(&self) -> bool {
         self.holders.is_empty() && self.queue.len() == 0
     }

@@ -11,8 +11,8 @@ const LIMIT: i64 = 1 << 53;
 /// Generates tokens that always increase and are never less than the clock.
 ///
 /// The clock's microseconds are the minimum. So after a restart of the process tokens continue above the earlier
-/// tokens, unless the clock was set back. One counter serves all keys: it needs no memory per key, and tokens that
-/// increase over all keys increase for each key.
+/// tokens, unless the clock was set back. One counter serves all keys, because this needs no memory per key. Tokens
+/// that increase over all keys also increase for each key.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     last: i64,

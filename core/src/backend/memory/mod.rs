@@ -25,9 +25,9 @@ use store::Store;
 
 /// Locks that exist only inside this process.
 ///
-/// Waiters are served first come, first served. Leases end by tokio's clock, so a test with paused time can let hours
-/// pass immediately. Values of different `new()` calls have separate locks; clones share their locks, like processes
-/// that share a server.
+/// The backend serves waiters first come, first served. Leases end by tokio's clock, so a test with paused time can let
+/// hours pass immediately. Values of different `new()` calls have separate locks. Clones share their locks, like
+/// processes that share a server.
 ///
 /// # Examples
 ///
@@ -61,7 +61,7 @@ pub struct InProcess {
 #[derive(Default)]
 struct SharedStore {
     world: Mutex<Store>,
-    /// A separate mutex: no caller waits for the operating system while it holds the mutex of the store.
+    /// This mutex is separate, so that no caller waits for the operating system while it holds the mutex of the store.
     ids: Mutex<AttemptIdSource>,
 }
 
@@ -167,7 +167,7 @@ impl Backend for InProcess {
         pending().await
     }
 
-    /// Does nothing: the locks belong to all clones, and end when the last clone is dropped.
+    /// Does nothing, because all clones share the locks. The locks end when the last clone is dropped.
     async fn close(&self) {}
 }
 

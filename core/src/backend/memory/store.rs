@@ -16,7 +16,7 @@ use crate::backend::{
 };
 use crate::sweep_limit::SweepLimit;
 
-/// With fewer keys than this, the store does not search for expired leases.
+/// The smallest number of keys at which the store searches for expired leases.
 const SWEEP_FROM: usize = 1024;
 
 /// All keys of one backend. Only keys in use are in memory.

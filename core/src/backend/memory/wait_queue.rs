@@ -13,7 +13,7 @@ use crate::backend::Mode;
 /// The time after which a waiter that stops polling loses its position.
 const WAITER_LEASE: Duration = Duration::from_secs(6);
 
-/// How often a waiter repeats its attempt to keep its position.
+/// The interval at which a waiter repeats its attempt to keep its position.
 pub(super) const REFRESH: Duration = Duration::from_secs(2);
 
 /// The waiters of one key, in the order of their arrival.
@@ -35,7 +35,7 @@ impl WaitQueue {
         self.waiters.len()
     }
 
-    /// Adds `owner` at the end, or renews the lease of its position. Returns whether `owner` is first.
+    /// Adds `owner` at the end of the queue, or renews the lease of its position. Returns whether `owner` is first.
     pub(super) fn enter(&mut self, owner: AttemptId, mode: Mode, now: Instant) -> bool {
         let until = now + WAITER_LEASE;
         match self.waiters.iter_mut().position(|w| w.owner == owner) {
@@ -68,7 +68,7 @@ impl WaitQueue {
         self.waiters.get(place).map(|w| (w.owner, w.mode))
     }
 
-    /// Returns whether a waiter before `owner` has not been granted the lock. If `owner` is not queued, this checks all
+    /// Returns whether a waiter before `owner` has not received a grant. If `owner` is not in the queue, checks all
     /// waiters.
     pub(super) fn is_before(&self, owner: AttemptId, let_in: impl Fn(AttemptId) -> bool) -> bool {
         let mut before = self.waiters.iter().take_while(|w| w.owner != owner);

@@ -1,4 +1,4 @@
-//! Acquires: by a hand-off inside this process, or by a request to the server.
+//! Acquires a lock, by a hand-off inside this process or by a request to the server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError, Mode};
 use crate::clock::LeaseInstant;
 use crate::{Key, metrics};
 
-/// The smallest `answer_within` with which a waiter may be parked.
+/// The smallest `answer_within` with which the client may park a waiter.
 const IN_A_HURRY: Duration = Duration::from_millis(100);
 
 impl Redis {
@@ -51,7 +51,7 @@ impl Redis {
         if let Ok(outcome @ AcquireOutcome::Granted(_)) = asked
             && (self.synced.is_some() || interruptions != self.waiters.interruptions())
         {
-            // Rare paths are boxed, so that each request's future stays small.
+            // A box for this rare path keeps each request's future small.
             asked = Box::pin(self.confirm(attempt, how, outcome, interruptions)).await;
         }
         let answer = asked.and_then(|outcome| self.answer(attempt, registration, outcome));
@@ -64,8 +64,9 @@ impl Redis {
         })
     }
 
-    /// Returns whether a release may hand the lock to an attempt. Attempts with other modes, handovers or required
-    /// replicas must send a request. Attempts with too little time must send a request, too.
+    /// Returns whether a release may hand the lock to this attempt, and whether the client may park the attempt. An
+    /// attempt must send a request if it is not exclusive, accepts a handover, requires replicas, or has too little
+    /// time.
     fn arrival(&self, attempt: &Attempt) -> Arrival {
         let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
         let lasts = attempt.ttl >= GRANT_TTL;
@@ -142,7 +143,7 @@ impl Redis {
         Ok(outcome)
     }
 
-    /// Sends a request, and records that duplicates of it may arrive.
+    /// Sends a request, and records that duplicate requests may arrive.
     pub(super) async fn send_acquire(
         &self,
         attempt: &Attempt,
@@ -181,14 +182,14 @@ impl Redis {
         })
     }
 
-    /// Sends a request in a batch; returns `None` if it must be sent alone.
+    /// Sends a request in a batch. Returns `None` if the caller must send the request alone.
     async fn send_in_batch(
         &self,
         command: &AcquireCommand,
         how: SendOptions,
     ) -> Option<Result<AcquireReply, BackendError>> {
-        // Other waiters are before this attempt, so its request can wait for other requests, even for a release by the
-        // waiter before it.
+        // Other waiters are before this attempt, so its request can wait for other requests, even for a release by an
+        // earlier waiter.
         let haste = if command.queue && self.waiters.is_behind_another(&command.key, command.owner)
         {
             Urgency::None
@@ -234,8 +235,8 @@ impl Redis {
     }
 }
 
-/// Checks the reply to a repeated request, which the server has granted before. If the server refuses the repeated
-/// request, the attempt may still hold the lock.
+/// Checks the reply to a duplicate request. The server has granted an earlier request of the attempt, so the attempt
+/// may still hold the lock if the server refuses the duplicate.
 fn still_granted(verdict: AcquireOutcome) -> Result<AcquireOutcome, BackendError> {
     match verdict {
         AcquireOutcome::Late | AcquireOutcome::Exhausted => Err(BackendError::unknown(
@@ -245,11 +246,12 @@ fn still_granted(verdict: AcquireOutcome) -> Result<AcquireOutcome, BackendError
     }
 }
 
-/// Returns the first lease of an attempt that began at `begun`. A release of the same process granted the lock to it.
+/// Returns the first lease of an attempt that began at `begun`. A release of the same process granted the lock to that
+/// attempt.
 ///
-/// The grant begins when the release is sent. The lease is the remaining time of the grant, less 2 % of the grant's
-/// age, because the clock of the server may be faster. Returns `None` if less than half of the grant is left. After
-/// `None` the attempt sends a request, which confirms the grant for the whole TTL.
+/// The grant begins when the client sends the release. The lease is the remaining time of the grant, less 2 % of the
+/// grant's age, because the clock of the server may be faster. Returns `None` if less than half of the grant is left.
+/// After `None` the attempt sends a request, which confirms the grant for the whole TTL.
 fn lease_of(grant: LocalGrant, begun: LeaseInstant) -> Option<Duration> {
     let age = begun.since(grant.sent);
     let lease = GRANT_TTL.saturating_sub(age + age / 50);

@@ -1,4 +1,4 @@
-//! Settings of a Redis backend, and connecting with them.
+//! The builder of a Redis backend, which connects with its settings.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,21 +53,21 @@ impl RedisBuilder {
     }
 
     /// Requires that at least `replicas` replicas acknowledge each grant and each renewal within the time `within`. By
-    /// default no acknowledgement is required.
+    /// default this crate requires no acknowledgement.
     ///
     /// If a primary fails, writes that no replica has received are lost. The new primary then grants the lock a second
-    /// time, and the first holder is not notified. Require as many acknowledgements as there are replicas that can be
-    /// promoted. With fewer acknowledgements, a replica without the lock may be promoted. Require all replicas, or use
-    /// a fence.
+    /// time, and does not notify the first holder. Require as many acknowledgements as there are replicas that can
+    /// become the primary. With fewer acknowledgements, a replica without the lock may become the primary. Require all
+    /// replicas, or use a fence.
     ///
-    /// With too few acknowledgements the lock is released, and the error contains the number of acknowledgements.
-    /// Acquires with a wait retry, as after any failure. If the renewals of a lock are not acknowledged, the lock is
-    /// lost at the guard's deadline or before.
+    /// With too few acknowledgements the client releases the lock, and returns an error with the number of
+    /// acknowledgements. Acquires with a wait retry, as after any failure. If replicas do not acknowledge the renewals
+    /// of a lock, the lock is lost at the guard's deadline or before.
     ///
-    /// While too few replicas can be reached, the first attempt holds the lock while it waits for them, and then
-    /// releases it. Until then other attempts return busy. So in such an outage most acquires of one key return
-    /// [`TimedOut`](crate::Error::TimedOut), as if another holder had the lock. Only the errors of the last attempts
-    /// contain the number of replicas. The event `leasehold.attempt_failed` always contains it.
+    /// While too few replicas are reachable, the first attempt holds the lock, waits for the replicas, and then
+    /// releases the lock. During this time other attempts return busy. So in such an outage most acquires of one key
+    /// return [`TimedOut`](crate::Error::TimedOut), as if another holder had the lock. Only the errors of the last
+    /// attempts contain the number of replicas. The event `leasehold.attempt_failed` always contains this number.
     ///
     /// `within` counts against the manager's command timeout and against the TTL, so it should be far shorter than
     /// both. A nearby replica acknowledges in less than a millisecond, and an acquire takes one more round trip. Each
@@ -97,14 +97,14 @@ impl RedisBuilder {
     /// Sets how long the server keeps the last fencing token of a key after its last acquisition. The default is two
     /// days, the minimum ten minutes, and the maximum a year.
     ///
-    /// Each key that was locked once uses about 225 bytes until its token is deleted. If clients choose keys that are
-    /// used once, such as idempotency keys, a shorter time saves memory. The managers of one server may use different
-    /// times.
+    /// Each key that was locked once uses about 225 bytes until the server deletes its token. If clients choose keys
+    /// that are used once, such as idempotency keys, a shorter time saves memory. The managers of one server may use
+    /// different times.
     ///
-    /// A shorter time has a cost: once a token is deleted, the next token depends only on the server's clock. That
-    /// token may be smaller than the last token if the server's clock was set back by more than this time. A failover
-    /// to a server with a clock that is slow by more than this time has the same effect. The TTL of a lock may be at
-    /// most half this time, because a token must outlast its lease.
+    /// A shorter time has a cost. Once the server has deleted a token, the next token depends only on the server's
+    /// clock. That token may be smaller than the last token if the server's clock was set back by more than this time.
+    /// A failover to a server with a clock that is slow by more than this time has the same effect. The TTL of a lock
+    /// may be at most half this time, because a token must outlast its lease.
     ///
     /// # Examples
     ///
@@ -167,18 +167,21 @@ impl RedisBuilder {
         self
     }
 
-    /// Sets the TCP settings of all connections, such as keepalive: to one server, to Sentinels and their servers, and to
-    /// the members of a Cluster. `TCP_NODELAY` is always on. This method depends on version 1 of the `redis` crate.
+    /// Sets the TCP settings, such as keepalive. They apply to all connections: to one server, to Sentinels and their
+    /// servers, and to the members of a Cluster. `TCP_NODELAY` is always on. This method depends on version 1 of the
+    /// `redis` crate.
     ///
-    /// With a linger time, that crate opens the connections itself: see [`connect_client`](Self::connect_client).
+    /// If `settings` contain a linger time, that crate opens the connections itself; see
+    /// [`connect_client`](Self::connect_client).
     pub fn tcp_settings(mut self, settings: TcpSettings) -> Self {
         self.connections.tcp = Some(settings);
         self
     }
 
-    /// Authenticates each connection with the newest credentials of `provider`, and again whenever they change: rotating
-    /// passwords, tokens of a cloud. They replace the user and the password of the URL. Sentinels keep those of their own
-    /// (`sentinel_username`). This method depends on version 1 of the `redis` crate, which has a provider for Entra ID.
+    /// Authenticates each connection with the newest credentials of `provider`. Authenticates again whenever the
+    /// credentials change, as rotating passwords and cloud tokens do. The credentials of `provider` replace the user
+    /// and the password of the URL. They do not replace the credentials for Sentinels (`sentinel_username`). This
+    /// method depends on version 1 of the `redis` crate, which has a provider for Entra ID.
     ///
     /// If the provider's stream yields an error or ends before the first credentials, the connection fails with this
     /// error.
@@ -260,13 +263,13 @@ impl RedisBuilder {
         self.connect_at(server, scripts).await
     }
 
-    /// Connects as `client` would: with your own TLS configuration or credentials instead of this builder's
-    /// certificates. This method sets the protocol to RESP3, and turns `TCP_NODELAY` on.
+    /// Connects with the settings of `client`, such as your own TLS configuration or credentials, instead of this
+    /// builder's certificates. This method sets the protocol to RESP3, and turns `TCP_NODELAY` on.
     ///
     /// This method depends on version 1 of the `redis` crate. That crate opens the connection itself if the client has
-    /// its own certificates, or a linger time. On such connections the size of replies
-    /// ([`ReplyTooLarge`](super::ReplyTooLarge)) and the amount of input per poll are not limited. Both limits apply
-    /// with [`authorities`](Self::authorities) and [`client_certificate`](Self::client_certificate).
+    /// its own certificates, or a linger time. On such connections this crate limits neither the size of replies
+    /// ([`ReplyTooLarge`](super::ReplyTooLarge)) nor the amount of input per poll. Both limits apply with
+    /// [`authorities`](Self::authorities) and [`client_certificate`](Self::client_certificate).
     ///
     /// # Errors
     ///
@@ -381,24 +384,25 @@ impl Redis {
     /// or Cluster members report.
     ///
     /// `redis+sentinel://user:password@host:26379,host:26379/master-name/database`, with the feature `sentinel`,
-    /// connects to the primary that these Sentinels report, also after a failover. The user is the servers' user;
-    /// `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` uses TLS for all.
+    /// connects to the primary that these Sentinels report, also after a failover. The user in the URL is the servers'
+    /// user, and `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` uses TLS for all.
     ///
     /// List all Sentinels. More than half of the Sentinels in the URL must name the same primary. So a single malicious
     /// Sentinel cannot make clients send the servers' password to another server. If too many Sentinels do not respond,
-    /// all that respond must name the same primary, even if only one responds.
+    /// all Sentinels that respond must name the same primary, even if only one responds.
     ///
     /// `redis+cluster://user:password@host,host`, with the feature `cluster`, connects to the Redis Cluster, version 7
     /// or later, of these members. `rediss+cluster` uses TLS.
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] identifies the cause (the URL, the network, the credentials or the server's version) and the
-    /// remedy. A server that evicts keys, or a user without access to channels, is reported as a warning event.
+    /// Returns [`Error::Connect`], which identifies the cause (the URL, the network, the credentials or the server's
+    /// version) and the remedy. If the server evicts keys, or the user does not have access to channels, `connect`
+    /// emits a warning event.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes the connections it opened.
+    /// Dropping the future closes the connections that it opened.
     ///
     /// # Examples
     ///
@@ -415,7 +419,7 @@ impl Redis {
         Self::builder().connect(url).await
     }
 
-    /// Returns a builder, to set options.
+    /// Returns a builder for setting options.
     pub fn builder() -> RedisBuilder {
         RedisBuilder::default()
     }

@@ -100,8 +100,8 @@ fn advice(error: &RedisError) -> String {
     advice.to_owned()
 }
 
-/// Returns the error of a failed connect. No command was sent, even if the same error would otherwise leave the outcome
-/// of a command unknown.
+/// Returns the error of a failed connect. The client has sent no command, even if the same error would otherwise leave
+/// the outcome of a command unknown.
 pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendError {
     let message = if error.is_connection_refusal() {
         format!("connection refused at {to}")
@@ -146,8 +146,8 @@ fn refused_certificate(_error: &RedisError) -> Option<&'static str> {
     None
 }
 
-/// Returns whether a name could not be resolved. The error does not have a specific type, but its text is the same on
-/// each system with `getaddrinfo`.
+/// Returns whether a name lookup failed. The error does not have a specific type, but its text is the same on each
+/// system with `getaddrinfo`.
 fn is_unresolved(error: &RedisError) -> bool {
     error.is_io_error()
         && error
@@ -155,12 +155,12 @@ fn is_unresolved(error: &RedisError) -> bool {
             .contains("failed to lookup address information")
 }
 
-/// Makes an error "not applied": without a connection nothing was sent.
+/// Marks an error as not applied, because the client sends nothing without a connection.
 pub(crate) fn unsent(failed: BackendError) -> BackendError {
     failed.with_applied(Applied::No)
 }
 
-/// Makes the error of a repeated request "unknown": the first request may have been applied.
+/// Marks the outcome of a duplicate request as unknown, because the server may have applied an earlier request.
 pub(super) fn maybe_applied(failed: BackendError) -> BackendError {
     failed.with_applied(Applied::Unknown)
 }
@@ -168,7 +168,7 @@ pub(super) fn maybe_applied(failed: BackendError) -> BackendError {
 /// The prefix of a script position, as servers before 7.0 write it.
 const PLACE: &str = "@user_script:";
 
-/// Returns the code of an error; for an error inside a script, the code of that error.
+/// Returns the code of an error. If a command inside a script failed, returns the code of that command's error.
 ///
 /// On servers before 7.0 the error begins with the position of the failure in the script, and the cause follows.
 pub(super) fn code(error: &RedisError) -> Option<&str> {

@@ -1,10 +1,10 @@
-//! Repeats recent releases to a server that becomes the primary, because it may not have received them.
+//! Sends recent releases again to a server that becomes the primary, because that server may not have received them.
 //!
 //! During a planned failover, two servers act as the primary for a short time. The new primary does not receive
-//! releases that only the old primary received. On the new primary, an owner that has left may still hold the lock, or
-//! may still queue and be granted the lock later. So recently confirmed releases are repeated to the next server. A
-//! repeated release ends the owner's lock or queue position on the new primary. This is safe, because an owner that has
-//! left never acquires again.
+//! releases that only the old primary received. On the new primary, an owner that has left may still hold the lock. Or
+//! the owner may still be queued, and the new primary may later grant the lock to that owner. So the client sends
+//! recently confirmed releases to the next server, too. Such a duplicate request ends the owner's lock or queue
+//! position on the new primary. This is safe, because an owner that has left never acquires again.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -27,16 +27,17 @@ use crate::clock::{self, LeaseInstant};
 use crate::runtime::Runtime;
 use crate::{AttemptId, Key};
 
-/// How long a release is remembered. A failover takes less time, from its start until all clients use the new primary.
+/// The time for which the client keeps a release. A failover takes less time, from its start until all clients use the
+/// new primary.
 const KNOWN: Duration = Duration::from_secs(30);
 
-/// The maximum number of remembered releases; older releases are forgotten.
+/// The maximum number of releases that the client keeps. The client discards older releases.
 const MOST: usize = 4096;
 
 /// The number of releases in one batch. Batches are small, so that they do not delay the requests of waiting callers.
 const AT_ONCE: usize = 64;
 
-/// The pause after a server could not be reached; the pause doubles each time.
+/// The pause after the client could not reach a server. The pause doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -54,7 +55,7 @@ pub(super) struct ReleaseReplay {
 #[derive(Debug, Default)]
 struct RecentReleases {
     recent: VecDeque<RecentRelease>,
-    /// The runtimes with a task that repeats releases. If one runtime is not driven, the task of another continues.
+    /// The runtimes with a task that sends releases again. If one runtime is not driven, the task of another continues.
     runtimes: Vec<Id>,
 }
 
@@ -81,7 +82,7 @@ impl ReleaseReplay {
         }
     }
 
-    /// Records to which server a release is about to be sent.
+    /// Records to which server the caller is about to send a release.
     pub(super) fn begin(
         &self,
         servers: &Topology,
@@ -118,7 +119,7 @@ impl ReleaseReplay {
         }
         drop(recent);
         if is_elsewhere {
-            // The key moved while the reply was in flight. Nothing else may cause a check.
+            // The key moved while the reply was in flight, and possibly nothing else causes a check.
             self.moves.send_modify(|count| *count += 1);
         }
         if !is_kept {
@@ -134,7 +135,7 @@ impl ReleaseReplay {
         }
     }
 
-    /// Forgets all releases, so that none is repeated.
+    /// Discards all releases, so that the task sends none of them again.
     pub(super) fn forget(&self) {
         self.recent.lock().recent.clear();
     }
@@ -168,7 +169,7 @@ impl RecentReleases {
     }
 }
 
-/// Repeats recent releases to new servers, while there are recent releases.
+/// Sends recent releases to new servers, while there are recent releases.
 struct ReplayTask {
     recent: Arc<Mutex<RecentReleases>>,
     runtime: Id,
@@ -227,7 +228,7 @@ impl ReplayTask {
         }
     }
 
-    /// Sends some releases; `None` if the servers were dropped.
+    /// Sends some releases. Returns `None` if the servers were dropped.
     async fn tell(&self) -> Option<Result<ReplayProgress, BackendError>> {
         let servers = self.servers.upgrade()?;
         if let Err(error) = servers.ready().await {
@@ -270,7 +271,7 @@ impl Drop for ReplayTask {
 
 enum ReplayProgress {
     All,
-    /// There may be more releases to repeat.
+    /// There may be more releases to send.
     Some,
 }
 

@@ -67,7 +67,7 @@ impl KeyBuilder {
         self.named("handover")
     }
 
-    /// Returns the key of an attempt's tombstone, which exists while duplicates of its request may arrive.
+    /// Returns the key of an attempt's tombstone, which exists while duplicate requests of the attempt may arrive.
     pub(crate) fn seal(&mut self, owner: AttemptId) -> &str {
         let mut buffer = AttemptId::buffer();
         self.name.truncate(self.stem_bytes);

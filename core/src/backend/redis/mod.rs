@@ -53,10 +53,10 @@ use wait::waiter_registry::WaiterRegistry;
 
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
-/// Waiters are served first come, first served, across all processes. There is one exception: a waiter that arrives
-/// within 10 ms after another task of its process acquired the lock. Such a waiter queues after 10 ms, or once that
-/// task has released the lock. The waiter queues immediately if its wait or the command timeout is shorter than 100 ms,
-/// or if its TTL is shorter than 2 s. With [`synced`](RedisBuilder::synced) every waiter queues immediately.
+/// The server serves waiters first come, first served, across all processes. There is one exception: a waiter that
+/// arrives within 10 ms after another task of its process acquired the lock. Such a waiter queues after 10 ms, or once
+/// that task has released the lock. The waiter queues immediately if its wait or the command timeout is shorter than
+/// 100 ms, or if its TTL is shorter than 2 s. With [`synced`](RedisBuilder::synced) every waiter queues immediately.
 ///
 /// A lock is a plain string key with a TTL. Its value is the owner's id, or a marker while there are several holders.
 /// So a lock also works with programs in other languages that lock with `SET key id NX PX` and release by comparing and
@@ -72,38 +72,39 @@ use wait::waiter_registry::WaiterRegistry;
 /// blocked for 2 s before that renewal, the lock is lost. A lock without renewal has its whole TTL immediately, because
 /// its waiter sends a request.
 ///
-/// A waiter of another process, or of another `Redis`, is notified, and sends a request. Call
+/// The server notifies a waiter of another process, or of another `Redis`, and that waiter sends a request. Call
 /// [`shutdown`](crate::LockManager::shutdown) before the process ends, because a release may have handed the lock to
 /// another waiter of the same manager.
 ///
-/// Concurrent requests are batched, up to 32 in one call. No request waits for a timer. A request is sent immediately
-/// if fewer than eight other requests are unanswered. Further requests, and requests behind other waiters for the same
-/// lock, are sent when the runtime has polled the tasks that were due. A batch is sent earlier if it contains a third
-/// of all unanswered requests. Each request has its own reply, error and deadline, as if it had been sent alone. In a
-/// Cluster each request is sent alone.
+/// The client batches concurrent requests, up to 32 in one call. No request waits for a timer. The client sends a
+/// request immediately if fewer than eight other requests are unanswered. The client sends further requests, and
+/// requests behind other waiters for the same lock, when the runtime has polled the tasks that were due. The client
+/// sends a batch earlier if the batch contains a third of all unanswered requests. Each request has a separate reply,
+/// error and deadline, as without a batch. In a Cluster the client sends each request alone.
 ///
-/// A broken connection is replaced. A guard stays valid if its lease lasts until it is renewed over the new connection.
-/// Otherwise the lock is lost no later than the guard's deadline.
+/// The client replaces a broken connection. A guard stays valid if its lease lasts until the manager renews it over the
+/// new connection. Otherwise the lock is lost no later than the guard's deadline.
 ///
 /// # Replicas and failovers
 ///
 /// With Sentinels (feature `sentinel`, see [`Redis::connect`]) the client follows each failover. The client connects to
 /// the new primary when a Sentinel reports it, when the connection breaks, and when the server refuses writes. Waiters
-/// queue again, and holders renew immediately. The holder keeps a lock that was replicated to the new primary. A lock
-/// that was not replicated is lost, and the loss is reported.
+/// queue again, and holders renew immediately. The holder keeps a lock that the old primary has replicated to the new
+/// primary. Otherwise the lock is lost, and its guard reports the loss.
 ///
-/// Every failover has a gap, planned or not. A primary may fail with a lock that no replica has. A primary may also
-/// grant such a lock while its successor is already active. The new primary grants the lock a second time before the
-/// first holder is notified of the loss. [`RedisBuilder::synced`] closes the gap if enough replicas acknowledge each
-/// write. A fence ([`FenceStore`](crate::FenceStore), or the `leasehold-sqlx` crate) rejects the first holder's writes
-/// after a write of the second holder.
+/// Every failover, planned or unplanned, has a gap. A primary may fail with a lock that no replica has. A primary may
+/// also grant such a lock while its successor is already active. The new primary grants the lock a second time before
+/// the first holder's guard reports the loss. [`RedisBuilder::synced`] closes the gap if enough replicas acknowledge
+/// each write. A fence ([`FenceStore`](crate::FenceStore), or the `leasehold-sqlx` crate) rejects the first holder's
+/// writes after a write of the second holder.
 ///
 /// A new token is never less than the server's clock in microseconds. So tokens increase even if a failover lost the
 /// last token, unless the clocks differ by more than the duration of the failover.
 ///
 /// An old primary that was only disconnected may reconnect. Such a primary serves clients that reach only outdated
-/// Sentinels, until a Sentinel makes it a replica. During this time the tokens of the two servers may be out of order
-/// by the difference of their clocks. `min-replicas-to-write 1` stops a primary without replicas from granting locks.
+/// Sentinels, until a Sentinel makes that primary a replica. During this time the tokens of the two servers may be out
+/// of order by the difference of their clocks. `min-replicas-to-write 1` stops a primary without replicas from granting
+/// locks.
 ///
 /// # Clusters
 ///
@@ -111,7 +112,7 @@ use wait::waiter_registry::WaiterRegistry;
 /// master of its key's slot, together with its auxiliary keys. Each master has one connection for commands, and another
 /// connection for notifications if there are waiters. Each address of the URL that is not the name of a master may have
 /// a connection, too. After a command without a reply the client queries the slots again before the next command. The
-/// query takes 100 ms at most while a member does not respond. The client then uses a promoted replica, with the same
+/// query takes at most 100 ms while a member does not respond. The client then uses a promoted replica, with the same
 /// gap as with Sentinels.
 ///
 /// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: each master
@@ -121,23 +122,24 @@ use wait::waiter_registry::WaiterRegistry;
 /// `master_link_status:up`. `CLUSTER NODES` of every master must report the replica as `connected`. After a restart of
 /// the replica the second condition takes about 100 ms longer. Until the second condition is met, the replica does not
 /// receive the masters' votes. If the failover begins earlier, the master refuses writes until another election, or for
-/// 5 s. During this time nothing is granted, released or renewed, and short leases end.
+/// 5 s. During this time the master grants, releases and renews no locks, and short leases end.
 ///
-/// While a slot moves to another master, the locks in it can be neither acquired nor released. Once the keys of a lock
-/// have begun to move, the lock cannot be renewed either. The server refuses scripts if some keys are missing. These
-/// calls fail, definitely without effect, and are retried. A guard stays valid if its lease is longer than the move.
-/// The masters' clocks should not differ: a lease in a moved slot ends earlier or later by the difference.
+/// While a slot moves to another master, clients can neither acquire nor release the locks in that slot. Once the keys
+/// of a lock have begun to move, clients cannot renew the lock either. The server refuses scripts if some keys are
+/// missing. These calls definitely have no effect, and the manager retries them. A guard stays valid if its lease is
+/// longer than the move. The masters' clocks should not differ, because a lease in a moved slot ends earlier or later
+/// by the difference.
 ///
 /// # Keys
 ///
 /// The key `K` is the prefix and the lock's key. Its value is the owner's id, and it has a TTL. The auxiliary keys are
 /// in the same slot of a Cluster:
 ///
-/// - `{K}:lh1:fence`: the last token and its owner, for two days after the last acquisition, up to 17 minutes less, or
-///   for the [`fence_ttl`](RedisBuilder::fence_ttl)
+/// - `{K}:lh1:fence`: the last token and its owner. By default this key lasts for two days after the last acquisition,
+///   or for up to 17 minutes less; see [`fence_ttl`](RedisBuilder::fence_ttl)
 /// - `{K}:lh1:queue` and `{K}:lh1:leases`: while there are waiters
 /// - `{K}:lh1:shares`: while the lock has several holders
-/// - `{K}:lh1:handover`: while the lock is handed over
+/// - `{K}:lh1:handover`: while the owner hands over the lock
 /// - `{K}:lh1:sealed:…`: for a minute after the cleanup of an attempt without a reply
 ///
 /// Every key has a TTL.
@@ -146,8 +148,8 @@ use wait::waiter_registry::WaiterRegistry;
 /// server (`noeviction`) does not grant locks. If clients choose keys, such as idempotency keys, limit the number of
 /// keys. For example, limit the requests of each client, or hash the key into a fixed number of names. Also watch
 /// `used_memory`. With a shorter [`fence_ttl`](RedisBuilder::fence_ttl) the server keeps tokens for a shorter time. A
-/// semaphore of one permit is a lock without a fencing token, and the server stores nothing about it a minute after its
-/// last lease. A server that evicts keys loses locks.
+/// semaphore of one permit is a lock without a fencing token. A minute after its last lease the server stores nothing
+/// about the semaphore. A server that evicts keys loses locks.
 ///
 /// # Permissions
 ///
@@ -160,20 +162,21 @@ use wait::waiter_registry::WaiterRegistry;
 /// +hget +hset +hdel +hgetall
 /// ```
 ///
-/// With Sentinels `+role`, in a Cluster `+cluster|info +cluster|slots +spublish +ssubscribe`, and with
-/// [`RedisBuilder::synced`] `+wait`. If the Sentinels have users, a user of the Sentinels needs
-/// `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master +sentinel|get-master-addr-by-name`.
+/// With Sentinels the user also needs `+role`. In a Cluster the user also needs `+cluster|info +cluster|slots +spublish
+/// +ssubscribe`. With [`RedisBuilder::synced`] the user also needs `+wait`. If the Sentinels have users, a user of the
+/// Sentinels needs `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master
+/// +sentinel|get-master-addr-by-name`.
 ///
-/// Without permission for the channels, waiters are not notified, and poll. Do not give `+@connection`: it includes
-/// `CLIENT PAUSE`, `CLIENT KILL` and `CLIENT TRACKING`, which stall and disconnect other clients and reveal their keys.
-/// Except for version 7.0, servers record in their `ACL LOG` that they refused `CLIENT SETINFO`. From version 7.2 on,
-/// the permission `+client|setinfo` avoids this. A user with permission to run scripts can also run an endless script,
-/// which blocks all clients.
+/// Without permission for the channels, the server does not notify waiters, and the waiters poll. Do not give
+/// `+@connection`: it includes `CLIENT PAUSE`, `CLIENT KILL` and `CLIENT TRACKING`, which stall and disconnect other
+/// clients and reveal their keys. Except for version 7.0, servers record in their `ACL LOG` that they refused `CLIENT
+/// SETINFO`. From version 7.2 on, the permission `+client|setinfo` avoids this. A user with permission to run scripts
+/// can also run an endless script, which blocks all clients.
 ///
 /// # Changing a password or a certificate
 ///
-/// A manager uses the user, the password and the certificates with which it was created. To use others, connect again,
-/// and [shut down](crate::LockManager::shutdown) the old manager first. No lock is lost if the servers accept both
+/// A manager keeps the user, the password and the certificates from its creation. To use others, connect again, and
+/// [shut down](crate::LockManager::shutdown) the old manager first. No lock is lost if the servers accept both
 /// credentials during the change:
 ///
 /// 1. Run `ACL SETUSER user >new` on every server, including replicas. Servers do not replicate users. A restarted
@@ -189,12 +192,12 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// Open connections stay open during these steps. `CONFIG SET requirepass` replaces the password immediately. A manager
 /// with the old password works until it has to connect again. After that each acquire fails immediately with an error
-/// that names the server, and each held lock is lost at its guard's deadline. The manager repeats releases in the
-/// background until the leases end, because the old password may be restored.
+/// that names the server, and each held lock is lost at its guard's deadline. The manager retries releases in the
+/// background until the leases end, because an operator may restore the old password.
 ///
 /// Before servers change to certificates of another authority, restart the processes with both authorities in
 /// [`RedisBuilder::authorities`]. A server with an expired or untrusted certificate counts as down: acquires retry
-/// until the backend retry timeout. Another certificate of the same authority needs no restart.
+/// until the backend retry timeout. Another certificate of the same authority does not require a restart.
 pub struct Redis {
     servers: Arc<Topology>,
     waiters: WaiterRegistry,

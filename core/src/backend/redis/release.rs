@@ -1,4 +1,4 @@
-//! Sends releases and cleanups, and handles the waiter of this process that a release names.
+//! Sends releases and cleanups. Handles the waiter of this process that a release names.
 
 use super::Redis;
 use super::batch::Urgency;
@@ -9,8 +9,8 @@ use crate::backend::BackendError;
 use crate::{AttemptId, Key};
 
 impl Redis {
-    /// Permanently ends the lock or the queue position of the owner. Returns whether the owner held the lock. The
-    /// release is also sent to the new primary after a failover.
+    /// Permanently ends the lock or the queue position of the owner. Returns whether the owner held the lock. After a
+    /// failover, the client also sends the release to the new primary.
     pub(super) async fn leave(&self, key: &Key, owner: AttemptId) -> Result<bool, BackendError> {
         let latest_expiry = || self.copies.latest_expiry(owner);
         let departure = self

@@ -15,12 +15,12 @@ use crate::backend::redis::connection::wait_command_pool::Acknowledged;
 use crate::backend::redis::protocol::{millis, written};
 use crate::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};
 
-/// The maximum number of leases that one script call extends. The server is blocked during the call.
+/// The maximum number of leases that one script call extends. The server does nothing else during the call.
 const AT_ONCE: usize = 32;
 
-/// How often a renewal is sent again if a connection was opened or dropped during the renewal. Another server may then
-/// be the primary, without these leases. The end of one connection may be reported twice, and the opening of the next
-/// connection once.
+/// The largest number of times that the client sends one renewal. The client sends the renewal again if a connection
+/// was opened or dropped during the renewal. Another server may then be the primary, without these leases. The client
+/// may count the end of one connection twice, and the opening of the next connection once.
 const ROUNDS: usize = 4;
 
 /// The approximate size of one claim in a request, in bytes.
@@ -32,7 +32,7 @@ type RenewCall = Vec<usize>;
 type RenewReply = Result<RenewAnswer, BackendError>;
 
 impl Redis {
-    /// Extends leases; returns a reply for each, in order.
+    /// Extends leases. Returns a reply for each claim, in order.
     pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<RenewReply> {
         for round in 0..ROUNDS {
             let (answers, is_doubted) = self.extend_once(claims).await;
@@ -48,8 +48,7 @@ impl Redis {
         vec![Err(BackendError::unknown(message))]
     }
 
-    /// Sends the renewals once. Also returns whether a lease was extended by a server that may no longer be the
-    /// primary.
+    /// Sends the renewals once. Also returns whether a server that may no longer be the primary has extended a lease.
     async fn extend_once(&self, claims: &[Claim]) -> (Vec<RenewReply>, bool) {
         let interruptions = self.waiters.interruptions();
         // In a Cluster the keys of a command must be in one slot.

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 
-/// The longest line: the same limit that Redis has for lines from clients. Errors and statuses are lines.
+/// The longest line, in bytes. Redis has the same limit for lines from clients. Errors and statuses are lines.
 const LONGEST_LINE: usize = 64 * 1024;
 
 /// The memory of one item of a reply in addition to its bytes. The `redis` crate allocates as many items as a header
@@ -175,7 +175,7 @@ impl Line {
         }
     }
 
-    /// Returns the contents that the header announces, and the bytes after the header; `None` if the header is
+    /// Returns the contents that the header announces, and the bytes after the header. Returns `None` if the header is
     /// incomplete.
     fn follow<'b>(
         &mut self,

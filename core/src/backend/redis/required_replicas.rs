@@ -11,8 +11,8 @@ use crate::backend::redis::protocol::reply::AcquireOutcome;
 use crate::backend::{Attempt, BackendError};
 
 impl Redis {
-    /// Sends a granted request again, on a connection that waits for replicas. The repeated request writes only the
-    /// lease.
+    /// Sends a duplicate of a granted request, on a connection that waits for replicas. The duplicate request writes
+    /// only the lease.
     pub(super) async fn require_replicas(
         &self,
         attempt: &Attempt,
@@ -37,8 +37,8 @@ impl Redis {
 
     /// Releases a lock that too few replicas have.
     async fn undo(&self, attempt: &Attempt, too_few: String) -> BackendError {
-        // If duplicates may arrive, a cleanup would end the attempt permanently, but the caller may still retry it. A
-        // handover cannot be accepted twice, either. The caller cleans up when it stops retrying.
+        // If duplicate requests may arrive, a cleanup would permanently end an attempt that the caller may still retry.
+        // An attempt cannot accept a handover twice, either. The caller cleans up when it stops retrying.
         if attempt.handover.is_some() || self.copies.latest_expiry(attempt.owner) > 0 {
             return BackendError::unknown(too_few);
         }
@@ -48,7 +48,7 @@ impl Redis {
         }
     }
 
-    /// Sends a command, and returns its reply, or an error if too few replicas acknowledged the command.
+    /// Sends a command, and returns its reply. Returns an error if too few replicas acknowledged the command.
     pub(super) async fn insist(
         &self,
         key: &Key,

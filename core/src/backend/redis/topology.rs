@@ -31,7 +31,7 @@ pub(super) enum Topology {
 }
 
 impl Topology {
-    /// Returns the server that stores `key`; `None` if it is unknown, or if it never changes.
+    /// Returns the server that stores `key`. Returns `None` if the server is unknown, or never changes.
     pub(super) fn place(&self, key: &Key) -> Option<ServerNumber> {
         let _places_it = key;
         match self {
@@ -59,7 +59,7 @@ impl Topology {
         }
     }
 
-    /// Waits until the location of each key is known.
+    /// Waits until the client knows the location of each key.
     pub(super) async fn ready(&self) -> Result<(), BackendError> {
         match self {
             Self::One(node) => node.ready().await,
@@ -93,7 +93,7 @@ impl Topology {
         matches!(self, Self::One(_))
     }
 
-    /// Returns the server that stores all locks; `None` if several servers store them.
+    /// Returns the server that stores all locks, or `None` if several servers store them.
     pub(super) fn one(&self) -> Option<&Arc<ServerClient>> {
         match self {
             Self::One(node) => Some(node),
@@ -110,7 +110,8 @@ impl Topology {
             .answer)
     }
 
-    /// Works like [`call`](Self::call), and returns how many replicas acknowledged if acknowledgements are required.
+    /// Works like [`call`](Self::call). Also returns how many replicas acknowledged the command, if `how` requires
+    /// acknowledgements.
     pub(super) async fn send(
         &self,
         key: &Key,
@@ -125,7 +126,8 @@ impl Topology {
         }
     }
 
-    /// Executes one command for each key, in as few round trips as possible. Returns a reply for each, in order.
+    /// Executes one command for each key, in as few round trips as possible. Returns a reply for each command, in
+    /// order.
     pub(super) async fn call_each(
         &self,
         commands: Vec<(&Key, Cmd)>,
@@ -205,7 +207,7 @@ impl Topology {
         }
     }
 
-    /// Checks whether waiters can be notified.
+    /// Checks whether the server can notify waiters.
     pub(super) async fn publish(&self, waiters: &WaiterRegistry) -> Result<(), BackendError> {
         match self {
             Self::One(node) => {
@@ -213,7 +215,7 @@ impl Topology {
                 publish.arg(&*waiters.channel()).arg("");
                 node.call_in_time(&publish).await.map(drop)
             }
-            // In a Cluster this is checked when a slot gets a waiter.
+            // In a Cluster the client checks this when a slot gets a waiter.
             #[cfg(feature = "cluster")]
             Self::Cluster(_) => Ok(()),
         }
@@ -255,7 +257,7 @@ fn to_pipeline(commands: Vec<(&Key, Cmd)>) -> (Pipeline, usize) {
     (pipeline, count)
 }
 
-/// Fails if the server cannot be used for locks, and logs warnings about its limitations.
+/// Returns an error if clients cannot use the server for locks. Emits warning events about the server's limitations.
 pub(crate) fn check_server(
     address: &str,
     info: &str,
@@ -280,7 +282,7 @@ fn warn_of_evicting_server(policy: &str) {
     );
 }
 
-/// Fails if the server is too old.
+/// Returns an error if the server is too old.
 pub(crate) fn check_version(
     address: &str,
     version: &str,
@@ -296,8 +298,8 @@ pub(crate) fn check_version(
     })
 }
 
-/// Returns whether the version is supported. In the same field, Valkey reports the Redis version with which it is
-/// compatible.
+/// Returns whether this crate supports the version. In the same field, Valkey reports the Redis version with which it
+/// is compatible.
 fn is_recent(version: &str, least: (u32, u32)) -> bool {
     let mut numbers = version.split('.').map_while(|part| part.parse().ok());
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= least

@@ -7,7 +7,8 @@ use crate::backend::ConnectError;
 /// Parses the URL of one server.
 pub(crate) fn one(url: &str) -> Result<ConnectionInfo, ConnectError> {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    // Without this check a part of the password would be parsed as a port, and the address in errors would contain it.
+    // Without this check the `redis` crate would parse a part of the password as a port. The address in errors would
+    // then contain that part.
     if let Some(end) = rest.find(['/', '?', '#'])
         && rest[end..].contains('@')
         && !scheme.ends_with("unix")

@@ -47,8 +47,8 @@ impl Redlock {
         Ok(answer)
     }
 
-    /// Confirms an earlier election. A request that is repeated after its owner was elected belongs to the same
-    /// acquisition, unless the lock was lost.
+    /// Confirms an earlier election. A duplicate request after the election of its owner belongs to the same
+    /// acquisition, unless the owner has lost the lock.
     async fn again(
         &self,
         attempt: &Attempt,
@@ -64,7 +64,7 @@ impl Redlock {
         }
     }
 
-    /// Runs rounds until a holder is elected.
+    /// Runs rounds until the nodes elect a holder.
     async fn run_rounds(
         &self,
         attempt: &Attempt,
@@ -125,7 +125,7 @@ impl Redlock {
             let pause = apart(took, splits);
             if splits.is_multiple_of(SPLITS_AT_MOST) {
                 undoing.go_on();
-                // `retry_after` is counted from the start of the attempt.
+                // The caller counts `retry_after` from the start of the attempt.
                 let retry_after = LeaseInstant::now().since(started) + pause;
                 return Ok(AttemptAnswer::Busy { retry_after });
             }
@@ -173,7 +173,7 @@ mod tests {
         for (asleep, is_in_time) in [(ttl / 2, false), (Duration::from_secs(1), true)] {
             let key = Key::new("lock:", &asleep.as_secs().to_string()).unwrap();
             let attempt = Attempt::new(key, ttl, false);
-            // The machine is suspended while the first reply is in flight.
+            // This simulates a suspended machine while the first reply is in flight.
             let (answer, ()) = tokio::join!(biased; redlock.attempt(&attempt), async {
                 simulate_suspension(asleep);
             });

@@ -1,4 +1,4 @@
-//! Tracks to which nodes a round has sent requests, and which nodes have replied.
+//! Tracks which nodes have received requests of a round, and which nodes have replied.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +18,7 @@ pub(super) struct Round {
     asked: AtomicU32,
     /// The nodes that have received a request in this round, and have not replied yet.
     open: Arc<UnansweredNodes>,
-    /// The requests of the attempt's earlier rounds that are pending.
+    /// The pending requests of the attempt's earlier rounds.
     earlier: Vec<Arc<UnansweredNodes>>,
 }
 
@@ -30,8 +30,8 @@ pub(super) struct UnansweredNodes {
 }
 
 impl Round {
-    /// Creates a round of an attempt. `before` are the nodes to which the attempt has sent requests, and `earlier` are
-    /// its pending requests.
+    /// Creates a round of an attempt. `before` contains the nodes that have received requests of the attempt, and
+    /// `earlier` contains the attempt's pending requests.
     pub(super) fn new(id: AttemptId, before: u32, earlier: Vec<Arc<UnansweredNodes>>) -> Self {
         Self {
             id,
@@ -42,7 +42,7 @@ impl Round {
         }
     }
 
-    /// Creates a round of which only the id is known, so every node may have received it.
+    /// Creates a round of which only the id is known, so every node may have received the round.
     pub(super) fn unknown(id: AttemptId) -> Self {
         Self {
             asked: AtomicU32::new(u32::MAX),
@@ -140,7 +140,7 @@ pub(super) struct UnansweredGuard {
 }
 
 impl UnansweredGuard {
-    /// Records that the request was not sent, and will not be sent.
+    /// Records that the client has not sent the request, and will never send the request.
     pub(super) fn never_sent(self) {
         self.round.asked.fetch_and(!self.bit, Ordering::AcqRel);
     }

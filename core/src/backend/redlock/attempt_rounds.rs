@@ -13,14 +13,14 @@ use crate::clock::{self, LeaseInstant};
 use crate::sweep_limit::SweepLimit;
 use crate::{AttemptId, FencingToken};
 
-/// The smallest number of attempts at which unused attempts are removed.
+/// The smallest number of attempts at which the client removes unused attempts.
 const SWEPT_FROM: usize = 64;
 
-/// The rounds of one attempt, from its first to the one in which it was elected.
+/// The rounds of one attempt, from the first round to the round that elected the attempt.
 #[derive(Debug)]
 pub(super) struct RedlockAttempt {
     owner: AttemptId,
-    /// When the attempt began to wait, by this machine's time of day.
+    /// The time at which the attempt began to wait, by this machine's time of day.
     pub(super) since: u64,
     state: Mutex<AttemptRounds>,
 }
@@ -30,7 +30,7 @@ struct AttemptRounds {
     rounds: u32,
     /// The nodes that received requests in completed rounds, one bit each.
     asked: u32,
-    /// The requests to these nodes that are pending.
+    /// The pending requests to these nodes.
     open: Vec<Arc<UnansweredNodes>>,
     last: Option<Arc<Round>>,
     /// The token under which the last round elected its owner.
@@ -157,7 +157,7 @@ struct AttemptsByOwner {
 }
 
 impl RedlockAttempts {
-    /// Returns the attempt's state, which is kept for longer than `ttl`.
+    /// Returns the attempt's state, and keeps the state for longer than `ttl`.
     pub(super) fn of(&self, owner: AttemptId, ttl: Duration) -> Arc<RedlockAttempt> {
         let mut known = self.0.lock();
         let AttemptsByOwner {
@@ -173,7 +173,7 @@ impl RedlockAttempts {
         Arc::clone(pursuit)
     }
 
-    /// Returns the id that the nodes use for a claim, if the claim's owner was elected with the claim's token.
+    /// Returns the id that the nodes use for a claim, if the nodes elected the claim's owner with the claim's token.
     pub(super) fn round_of(&self, claim: &Claim) -> Option<AttemptId> {
         let known = self.0.lock();
         let pursuit = known.by_owner.get(&claim.owner)?;

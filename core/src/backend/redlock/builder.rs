@@ -1,4 +1,4 @@
-//! Builder of a Redlock backend, and connecting to its nodes.
+//! The builder of a Redlock backend, which connects to the nodes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -39,8 +39,8 @@ const LEAST_VERSION: (u32, u32) = (6, 2);
 /// The time limit for a node's reply to the first connect.
 const MEETING: Duration = Duration::from_secs(5);
 
-/// The additional time to wait for the other nodes after a majority has replied. One of them may be the same server as
-/// another node.
+/// The additional time to wait for the other nodes after a majority has replied. Two of the nodes may be the same
+/// server.
 const LATE: Duration = Duration::from_millis(200);
 
 /// Configures locks on several nodes. Created by [`Redlock::new`].
@@ -53,22 +53,22 @@ pub struct RedlockBuilder {
 }
 
 impl RedlockBuilder {
-    /// Sets the time after which a node without a reply counts as down; the default is 200 ms. Calls do not wait for
+    /// Sets the time after which a node without a reply counts as down. The default is 200 ms. Calls do not wait for
     /// such a node if a majority replies. The TTL of locks must be at least six times this time.
     pub fn node_timeout(mut self, limit: Duration) -> Self {
         self.settings.node_timeout = limit;
         self
     }
 
-    /// Sets the longest TTL of a lock; the default is a minute. A restarted node does not vote for at least this time.
-    /// So every lock that it has forgotten has expired when it votes again. All clients of the same nodes must use the
-    /// same value.
+    /// Sets the longest TTL of a lock. The default is a minute. A restarted node does not vote for at least this time.
+    /// So every lock that the node has forgotten has expired when the node votes again. All clients of the same nodes
+    /// must use the same value.
     pub fn max_ttl(mut self, ttl: Duration) -> Self {
         self.settings.max_ttl = ttl;
         self
     }
 
-    /// Sets the largest difference between the clocks of two nodes; the default is ten seconds. A restarted node does
+    /// Sets the largest difference between the clocks of two nodes. The default is ten seconds. A restarted node does
     /// not vote for at least this time plus a second, so that its tokens are larger than all forgotten tokens.
     pub fn clock_difference(mut self, difference: Duration) -> Self {
         self.settings.clock_difference = difference;
@@ -83,10 +83,10 @@ impl RedlockBuilder {
         self
     }
 
-    /// Declares that no node ever loses data that its replies have confirmed (`appendfsync always`, `noeviction`, no
-    /// replica that can replace it). With this setting a restarted node votes immediately.
+    /// Declares that no node ever loses data that its replies have confirmed (`appendfsync always`, `noeviction`, and
+    /// no replica that can replace the node). With this setting a restarted node votes immediately.
     ///
-    /// If this is not true, two clients can hold one lock after a restart, and a token can be generated twice.
+    /// If this is not true, two clients can hold one lock after a restart, and the nodes can generate a token twice.
     pub fn durable_nodes(mut self, durable: bool) -> Self {
         self.settings.durable = durable;
         self
@@ -142,13 +142,13 @@ impl RedlockBuilder {
         target(url::one(url)?, &self.connections)
     }
 
-    /// Connects to the nodes; waits for a majority of them, and 200 ms longer for the other nodes.
+    /// Connects to the nodes. Waits for a majority of the nodes, and 200 ms longer for the other nodes.
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] with one of these:
+    /// Returns [`Error::Connect`] with one of these:
     ///
-    /// - [`ConnectError::NoQuorum`]: fewer nodes than a majority can be reached.
+    /// - [`ConnectError::NoQuorum`]: the client can reach fewer nodes than a majority.
     /// - [`ConnectError::NotIndependent`]: two names lead to one server.
     /// - [`ConnectError::Server`]: a server is a replica or a member of a Cluster.
     /// - [`ConnectError::TooOld`]: a server is too old.
@@ -157,11 +157,11 @@ impl RedlockBuilder {
     /// - [`ConnectError::Certificates`]: the certificates are invalid.
     ///
     /// A node that does not vote yet, because it was restarted recently, counts as reached. If `connect` does not wait
-    /// for a node, its problems are reported as warning events, and the node does not vote.
+    /// for a node, `connect` reports the node's problems as warning events, and the node does not vote.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes the connections it opened.
+    /// Dropping the future closes the connections that it opened.
     pub async fn connect(self) -> Result<Redlock, Error> {
         Ok(self.connect_nodes().await?)
     }
@@ -223,7 +223,7 @@ impl Redlock {
         }
     }
 
-    /// Waits until a majority was reached, and a little longer for the other nodes.
+    /// Waits until the client has reached a majority, and a little longer for the other nodes.
     async fn meet(&self) -> Result<(), ConnectError> {
         let nodes = self.members.len();
         let needed = majority(nodes);
@@ -260,7 +260,7 @@ impl Redlock {
             reached,
             needed,
             nodes,
-            // No lock was requested yet.
+            // The client has not requested a lock yet.
             source: source.with_applied(Applied::No),
         })
     }
@@ -270,7 +270,7 @@ impl Redlock {
 enum UnusableNode {
     /// The other nodes may be enough.
     Down(BackendError),
-    /// No lock should be acquired while this node is in the list.
+    /// The client must not acquire locks while this node is in the list.
     Wrong(ConnectError),
 }
 

@@ -49,7 +49,7 @@ pub(super) async fn inspect(
     })
 }
 
-/// Takes a lock from its holder on every reachable node. Returns false only if definitely no majority held it.
+/// Takes a lock from its holder on every reachable node. Returns false only if the lock definitely had no majority.
 pub(super) async fn force_release(
     members: &[Arc<QuorumNode>],
     key: &Key,
@@ -95,7 +95,7 @@ fn common(sorted: &[i64], needed: usize) -> Option<i64> {
         .next_back()
 }
 
-/// Returns the replies of all nodes within the limit, if they are a majority.
+/// Returns the replies that arrive within the limit. Returns an error if fewer nodes than a majority reply.
 async fn ask_all(
     members: &[Arc<QuorumNode>],
     command: &Cmd,

@@ -37,32 +37,32 @@ use settings::RedlockSettings;
 ///
 /// The algorithm is antirez's Redlock ("Distributed Locks with Redis"), with tokens added. A client holds the lock if
 /// more than half of *all* nodes name it as the holder. The lock is valid for its TTL less the duration of the
-/// election. A lock that all nodes have granted survives the failure of any minority of the nodes. A lock on one server
-/// and its replicas may be lost with the primary. Nodes that were down during an acquire do not count for that lock,
-/// even when they are up again.
+/// election. A lock that all nodes have granted survives the failure of any minority of the nodes. In contrast, a lock
+/// on one server and its replicas may be lost with the primary. Nodes that were down during an acquire do not count for
+/// that lock, even when they are up again.
 ///
 /// The client sends requests to all nodes concurrently, and calls do not wait for the slowest node. A majority decides
 /// on grants, renewals and releases. A node that does not reply in time counts as down, and receives requests again
 /// when it is up. The client undoes remaining effects of an acquisition or a failed round as soon as it can reach the
 /// node.
 ///
-/// The nodes notify waiters, usually in the order of their arrival. However, the order is not guaranteed: nodes may
-/// disagree, and a newcomer can be elected before the waiters. This backend supports only exclusive locks.
+/// The nodes notify waiters, usually in the order of their arrival. However, this backend does not guarantee the order.
+/// The nodes may disagree, and may elect a newcomer before the waiters. This backend supports only exclusive locks.
 ///
 /// # Tokens
 ///
-/// A round sends the same hint to all nodes, a time slightly later than the client's clock. If the clocks are right,
-/// all nodes reply with the hint, and one exchange is enough. Otherwise a second exchange raises smaller tokens to the
-/// largest token of the first majority. Any two majorities have a node in common, so the next token is larger, for any
-/// clocks, delays and pauses. This requires one of two conditions:
+/// In a round the client sends the same hint to all nodes. The hint is a time slightly later than the client's clock.
+/// If the clocks are right, all nodes reply with the hint, and one exchange is enough. Otherwise a second exchange
+/// raises smaller tokens to the largest token of the first majority. Any two majorities have a node in common, so the
+/// next token is larger, for any clocks, delays and pauses. This requires one of two conditions:
 ///
 /// - No node ever loses data ([`RedlockBuilder::durable_nodes`]).
-/// - A node that has lost data does not vote for long enough. This is the default; see below.
+/// - A node that has lost data does not vote for long enough. This is the default, as described below.
 ///
 /// # Nodes that lose data
 ///
-/// A restarted node has forgotten some or all of its grants, and would grant those locks again. So it does not vote
-/// until its uptime exceeds [`max_ttl`](RedlockBuilder::max_ttl), and exceeds
+/// A restarted node has forgotten some or all of its grants, and would grant those locks again. So the node does not
+/// vote until its uptime exceeds [`max_ttl`](RedlockBuilder::max_ttl), and exceeds
 /// [`clock_difference`](RedlockBuilder::clock_difference) plus a second. The client recognises a restart by the run id
 /// and the reported uptime, whenever it connects. **By default five new servers grant nothing for the first minute.**
 ///
@@ -75,14 +75,14 @@ use settings::RedlockSettings;
 /// clients that were connected before use their own clocks.
 ///
 /// If a server's clock is set forward, the server ends its leases early. One such node does not endanger a lock that
-/// all nodes have granted. If a lock was acquired while other nodes were down, it may be granted a second time. If a
-/// majority of clocks is set forward, any lock may be granted a second time. In both cases a resource that compares
-/// fencing tokens rejects the older holder.
+/// all nodes have granted. If a client acquired a lock while other nodes were down, the nodes may grant that lock a
+/// second time. If a majority of clocks is set forward, the nodes may grant any lock a second time. In both cases a
+/// resource that compares fencing tokens rejects the older holder.
 ///
 /// # Changing nodes
 ///
-/// Each node must be a separate server. The client recognises two names of one server by its run id, when it connects
-/// or later, and counts only one vote. Replicas and members of a Cluster do not vote.
+/// Each node must be a separate server. The client recognises two names of one server by the server's run id, when it
+/// connects or later, and counts only one vote. Replicas and members of a Cluster do not vote.
 ///
 /// Clients that use different nodes do not exclude each other. To replace a node, stop it, wait for `max_ttl`, and
 /// start its successor *under the same name*. The successor does not vote at first, as above. To change from three

@@ -1,5 +1,5 @@
 //! Decides which servers may vote. Each node must be a separate server. A restarted server may have forgotten its
-//! grants, so it does not vote until the longest lease has ended.
+//! grants, so the server does not vote until the longest lease has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,8 +14,9 @@ use crate::event_macro::event;
 /// Refuses a server that is not a separate node, or that was restarted recently. A restarted server may have forgotten
 /// locks that are still held, and tokens that it generated.
 ///
-/// A server is recognised by its run id, which is compared for each new connection. Its uptime is read once per run,
-/// and then counted by this process's own clock. The server counts its uptime by the time of day, which can jump.
+/// The client recognises a server by its run id, and compares the run id for each new connection. The client reads the
+/// uptime once per run, and then counts the uptime by this process's own clock. The server counts its uptime by the
+/// time of day, which can jump.
 #[derive(Debug)]
 pub(super) struct RestartQuarantine {
     place: usize,
@@ -28,7 +29,7 @@ pub(super) struct RestartQuarantine {
 #[derive(Debug, Default)]
 struct QuarantineState {
     known: Option<KnownServer>,
-    /// The reason why the last server was refused, if it was refused.
+    /// The reason why the client refused the last server, if it did.
     out: Option<NotAdmitted>,
 }
 
@@ -38,7 +39,7 @@ struct KnownServer {
     admitted_from: LeaseInstant,
 }
 
-/// The reason why a reachable server is not used for locks.
+/// The reason why the client does not use a reachable server for locks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum NotAdmitted {
     /// The server will vote later.
@@ -59,7 +60,8 @@ impl RestartQuarantine {
         }
     }
 
-    /// Fails if the server of a new connection must not be used, according to its identity and uptime.
+    /// Returns an error if the client must not use the server of a new connection, according to the server's identity
+    /// and uptime.
     pub(super) fn admit(&self, info: &str) -> Result<(), BackendError> {
         self.fits(info)?;
         match self.away {
@@ -71,13 +73,13 @@ impl RestartQuarantine {
         }
     }
 
-    /// Returns the reason why the last server was refused, if it was refused.
+    /// Returns the reason why the client refused the last server, if it did.
     pub(super) fn quarantined(&self) -> Option<NotAdmitted> {
         self.state.lock().out.clone()
     }
 
-    /// Checks the server's identity. A failure is temporary: the name may lead to another server, and pending releases
-    /// stay pending.
+    /// Checks the server's identity. A failure is temporary, because the name may lead to another server later. Pending
+    /// releases stay pending.
     fn fits(&self, info: &str) -> Result<(), BackendError> {
         let Err(unfit) = self.roster.enter(self.place, info) else {
             return Ok(());
@@ -85,7 +87,7 @@ impl RestartQuarantine {
         let refused = BackendError::not_applied(unfit.to_string());
         let out = Some(NotAdmitted::Unfit(unfit));
         let before = std::mem::replace(&mut self.state.lock().out, out.clone());
-        // The client retries the connection continuously, so each reason is reported once.
+        // The client retries the connection continuously, so this reports each reason once.
         if before != out {
             warn_of_unfit_node(&self.roster.address(self.place), &refused);
         }

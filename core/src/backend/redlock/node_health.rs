@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use crate::clock::LeaseInstant;
 
-/// Whether requests are sent to a node.
+/// Whether the client sends requests to a node.
 #[derive(Debug, Default)]
 pub(super) struct NodeHealth(Mutex<HealthState>);
 
@@ -61,7 +61,7 @@ impl NodeHealth {
         is_free
     }
 
-    /// Extends the probe by `length`; returns false if the node does not need a probe.
+    /// Extends the probe by `length`. Returns false if the node does not need a probe.
     pub(super) fn continue_probe(&self, length: Duration) -> bool {
         match &mut *self.0.lock() {
             HealthState::Down { watched_until, .. } => {

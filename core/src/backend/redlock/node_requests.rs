@@ -15,16 +15,16 @@ use crate::clock::{self, LeaseInstant};
 use crate::runtime::{self, Runtime};
 
 /// Concurrent requests to several nodes. The caller does not wait for the last reply. Requests that are pending when
-/// this value is dropped continue in the background, within their limit. So a slow reply is not mistaken for a lost
-/// reply.
+/// this value is dropped continue in the background, within their limit. So the client does not mistake a slow reply
+/// for a lost reply.
 pub(super) struct NodeRequests<F: Future<Output: Send> + Send + 'static>(RequestFutures<F>);
 
 struct RequestFutures<F> {
-    /// The futures are large, and are boxed before they are moved.
+    /// The boxes avoid moves of the large futures.
     unanswered: FuturesUnordered<Pin<Box<F>>>,
     /// `None` if each request has a separate limit.
     deadline: Option<Arc<SharedDeadline>>,
-    /// The timer is created when the caller first waits for a reply.
+    /// The timer. `None` until the caller first waits for a reply.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -118,7 +118,7 @@ impl<F: Future<Output: Send> + Send + 'static> Drop for NodeRequests<F> {
 /// The time limit for a reply.
 #[derive(Debug, Clone)]
 pub(super) enum AnswerLimit {
-    /// The limit is counted from the call.
+    /// The limit begins with the call.
     Own(Duration),
     /// All requests of the group share this limit, with one timer.
     Shared(Arc<SharedDeadline>),

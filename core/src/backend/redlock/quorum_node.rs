@@ -1,4 +1,5 @@
-//! One node: its client, its health and its unconfirmed releases, and the probe that checks it while it is down.
+//! One node: its client, its health and its unconfirmed releases, and the probe that checks the node while the node is
+//! down.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -151,7 +152,7 @@ impl QuorumNode {
 
 #[cfg(test)]
 impl QuorumNode {
-    /// Returns nodes that cannot be reached.
+    /// Returns nodes that the client cannot reach.
     pub(super) fn unreachable(count: usize, waiters: &WaiterRegistry) -> Vec<Arc<Self>> {
         let target = |place| {
             let url = format!("redis://127.0.0.{}:1", place + 1);
@@ -185,11 +186,11 @@ const CONNECTING: Duration = Duration::from_secs(5);
 /// The minimum time limit for a reply.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// How long a probe is assumed to be running without a report.
+/// The time without a report for which the client assumes that a probe is running.
 const BELIEVED: Duration = Duration::from_secs(8);
 
 impl QuorumNode {
-    /// Fails if the node is down.
+    /// Returns an error if the node is down.
     pub(super) fn look(&self) -> Result<(), BackendError> {
         let Some(why) = self.health.trouble() else {
             return Ok(());
@@ -321,7 +322,7 @@ mod tests {
         push_pending(member);
         member.watch();
         assert!(member.health.trouble().is_some());
-        // No probe has been started: the next request starts one.
+        // No probe is running, so the next request starts one.
         assert!(member.health.begin_probe(BELIEVED));
     }
 

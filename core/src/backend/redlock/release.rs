@@ -1,4 +1,4 @@
-//! Releases on all nodes, confirmed by a majority. The client repeats the release to a node that does not confirm it.
+//! Releases on all nodes, confirmed by a majority. The client retries the release on a node that does not confirm it.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -79,8 +79,8 @@ impl Redlock {
 }
 
 impl QuorumNode {
-    /// Ends the round and its waiter's position on this node. Returns whether the round held the lock. If the node
-    /// cannot be reached, the release stays pending.
+    /// Ends the round and its waiter's position on this node. Returns whether the round held the lock. If the client
+    /// cannot reach the node, the release stays pending.
     pub(super) async fn release(
         &self,
         limit: &AnswerLimit,
@@ -98,7 +98,7 @@ impl QuorumNode {
         if !concerned {
             return Ok(false);
         }
-        // A release that is dropped or not confirmed stays pending.
+        // If this future is dropped, or the node does not confirm the release, the release stays pending.
         let owed = guard(self, |member| {
             member.backlog.push_pending(release.pending.clone());
             member.watch();
@@ -128,7 +128,7 @@ impl QuorumNode {
             }
         };
         if let Some(settled) = timeout(limit * 2, settled) {
-            // The task that drives the request may have ended, so the release continues after a timeout, too.
+            // The task that drives the request may have ended, so this sends the release after a timeout, too.
             let _in_time = settled.await;
         }
         self.try_release(&limit.into(), release).await

@@ -10,7 +10,7 @@ use crate::clock::LeaseInstant;
 use crate::sweep_limit::SweepLimit;
 use crate::{AttemptId, Key};
 
-/// The smallest number of pending releases at which expired releases are removed.
+/// The smallest number of pending releases at which the client removes expired releases.
 const SWEPT_FROM: usize = 64;
 
 /// A release that a node has not confirmed.
@@ -20,7 +20,7 @@ pub(super) struct PendingNodeRelease {
     pub(super) round: AttemptId,
     /// The waiter that leaves the queue with this release; `None` if the release ends only the round.
     pub(super) waiter: Option<AttemptId>,
-    /// When all possible effects of the round on the node have expired.
+    /// The time at which all possible effects of the round on the node have expired.
     pub(super) until: LeaseInstant,
 }
 
@@ -32,7 +32,7 @@ impl PendingNodeRelease {
         waiter: Option<AttemptId>,
         max_ttl: Duration,
     ) -> Self {
-        // A request may be executed for one `max_ttl` after it was sent, and then its lease begins.
+        // The node may execute a request until one `max_ttl` after the client sent the request. The lease begins then.
         let lasts = match waiter {
             Some(_) => max_ttl.max(WAITER_LEASE),
             None => max_ttl,

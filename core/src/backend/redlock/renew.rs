@@ -13,8 +13,8 @@ use crate::backend::{BackendError, Claim, RenewAnswer};
 impl Redlock {
     pub(super) async fn extend(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
         let (limit, fence_ttl) = (self.settings.node_timeout, self.settings.fence_ttl);
-        // Only claims that were elected in this process are renewed, because a node cannot recognise a token that was
-        // not granted.
+        // This renews only claims that won an election in this process, because a node cannot recognise a token that
+        // was not granted.
         let rounds: Vec<_> = claims.iter().map(|it| self.attempts.round_of(it)).collect();
         let mut commands = Pipeline::with_capacity(claims.len());
         for (claim, round) in claims.iter().zip(&rounds) {
@@ -69,8 +69,8 @@ impl Redlock {
 
 type NodeReplies = Result<Vec<Result<Value, BackendError>>, BackendError>;
 
-/// Counts a node's replies to several requests. An error of the whole call counts for the first request; the other
-/// requests are sent again.
+/// Counts a node's replies to several requests. An error of the whole call counts only for the first request. The
+/// client sends the other requests again.
 fn count_votes(tallies: &mut [MajorityCount], place: usize, answers: NodeReplies) {
     match answers {
         Ok(answers) => {

@@ -20,10 +20,10 @@ pub(super) const CLAMP: Duration = Duration::from_secs(1);
 /// that all nodes reply with the hint.
 pub(super) const AHEAD: Duration = Duration::from_millis(250);
 
-/// How long a notified waiter keeps its position without another request.
+/// The time for which a notified waiter keeps its position without another request.
 const NOTIFIED_LEASE: Duration = Duration::from_millis(500);
 
-/// How long a free lock is reserved for the notified waiter.
+/// The time for which a node reserves a free lock for the notified waiter.
 const RESERVED: Duration = Duration::from_millis(100);
 
 macro_rules! script {
@@ -109,7 +109,7 @@ impl NodeAcquire {
     }
 }
 
-/// The end of a round, as sent to all nodes.
+/// The release of a round, for all nodes.
 pub(super) struct NodeRelease {
     pub(super) pending: PendingNodeRelease,
     /// All words of the command except the last argument.

@@ -37,8 +37,8 @@ pub(super) enum RoundOutcome {
 
 /// Requests the lock from all nodes.
 ///
-/// One exchange is enough if a majority replies with the same token. Otherwise smaller tokens are raised to the
-/// largest. The second returned value is a token larger than all tokens in the replies.
+/// One exchange is enough if a majority replies with the same token. Otherwise a second exchange raises smaller tokens
+/// to the largest. The second returned value is a token larger than all tokens in the replies.
 pub(super) async fn hold(
     members: &[Arc<QuorumNode>],
     round: &Arc<Round>,
@@ -85,7 +85,7 @@ pub(super) async fn hold(
         }
     }
     if election.is_failing() {
-        // The other votes are also counted, for the error's numbers.
+        // The error contains the numbers of votes, so the loop also counts the other votes.
         while let Some((place, vote)) = asked.next().await {
             election.count(place, vote);
         }
@@ -163,7 +163,8 @@ async fn ask(
     }
 }
 
-/// Reads the node's clock before the request is sent. The request then has a separate deadline and time of sending.
+/// Reads the node's clock before the client sends the request. The request then has a separate deadline and time of
+/// sending.
 async fn learned(
     member: &QuorumNode,
     limit: Duration,

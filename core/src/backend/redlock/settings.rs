@@ -29,15 +29,15 @@ impl Default for RedlockSettings {
 }
 
 impl RedlockSettings {
-    /// Returns how long a restarted node does not vote; `None` if nodes are durable.
+    /// Returns how long a restarted node does not vote, or `None` if nodes are durable.
     pub(super) fn away(&self) -> Option<Duration> {
         // A server reports its uptime in whole seconds, and clocks may run at different rates.
         let away = self.max_ttl.max(self.clock_difference + CLAMP);
         (!self.durable).then(|| away.mul_f64(1.01) + Duration::from_secs(1))
     }
 
-    /// Returns the shortest TTL. A renewal waits up to a sixth of a lease for a reply, so this TTL is far more than the
-    /// reply time of a node.
+    /// Returns the shortest TTL. The client waits up to a sixth of a lease for the reply to a renewal, so this TTL
+    /// gives each node the whole `node_timeout`.
     pub(super) fn least_ttl(&self) -> Duration {
         self.node_timeout * 6
     }

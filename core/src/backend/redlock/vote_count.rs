@@ -23,8 +23,8 @@ pub(super) enum Vote {
 
 /// The votes of a round.
 ///
-/// The majority is more than half of *all* nodes. The token is the largest in the first majority of grants, because
-/// smaller tokens can be raised to it. Later grants do not change the token.
+/// The majority is more than half of *all* nodes. The token is the largest in the first majority of grants, because the
+/// client can raise smaller tokens to the largest token. Later grants do not change the token.
 #[derive(Debug)]
 pub(super) struct VoteCount {
     votes: Vec<Option<Vote>>,
@@ -38,7 +38,7 @@ pub(super) enum QuorumState {
     Open,
     /// A majority grants, and agrees on the token.
     Agreed(u64),
-    /// A majority grants, but the tokens of `nodes` must be raised to `token` before a majority agrees.
+    /// A majority grants, but the client must raise the tokens of `nodes` to `token` before a majority agrees.
     Below {
         token: u64,
         nodes: Vec<usize>,
@@ -93,7 +93,7 @@ impl VoteCount {
         largest.map_or(0, |token| token.saturating_add(1))
     }
 
-    /// Returns how long another holder may keep its majority; `None` if no other holder has a majority.
+    /// Returns how long another holder may keep its majority, or `None` if no other holder has a majority.
     pub(super) fn held_for(&self) -> Option<Duration> {
         let busy = self.votes.iter().flatten().filter_map(|vote| match vote {
             Vote::Busy { holder, left } => Some((holder.as_slice(), *left)),

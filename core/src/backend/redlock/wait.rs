@@ -24,7 +24,7 @@ impl Redlock {
         }
     }
 
-    /// Waits for the notifications of a majority of nodes. Also returns [`GRACE`] after the first notification.
+    /// Waits for the notifications of a majority of nodes, but at most [`GRACE`] after the first notification.
     pub(super) async fn woken(&self, attempt: &Attempt) {
         let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) else {
             return;
@@ -35,7 +35,8 @@ impl Redlock {
                 () = wake_ups.promoted(FIRST_LOOKS) => return,
             }
         }
-        // An attempt fails until a majority of the nodes has released the lock, so it waits briefly for their notifications.
+        // An attempt fails until a majority of the nodes has released the lock, so the waiter waits briefly for the
+        // notifications of these nodes.
         let others = async {
             while wake_ups.notifications() < majority(self.members.len()) {
                 wake_ups.next().await;

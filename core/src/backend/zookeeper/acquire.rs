@@ -1,4 +1,4 @@
-//! One attempt: creates its node in the queue, and finds its position.
+//! Creates the node of one attempt in the queue, and finds the attempt's position.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::clock::LeaseInstant;
 /// The time after which a waiter that stops polling loses its position.
 const WAITER_LEASE: Duration = Duration::from_secs(6);
 
-/// How often a waiter renews its position.
+/// The interval at which a waiter renews its position.
 const REFRESH: Duration = Duration::from_secs(2);
 
 pub(super) async fn attempt(
@@ -21,7 +21,7 @@ pub(super) async fn attempt(
     attempt: &Attempt,
     begun: LeaseInstant,
 ) -> Result<AttemptAnswer, BackendError> {
-    // Nothing is awaited before the attempt is in the registry, because the cleanup searches the registry.
+    // This does not await before the attempt is in the registry, because the cleanup searches the registry.
     let session = parts.link.session_at_once()?;
     let until = LeaseInstant::now().after(if attempt.queue {
         WAITER_LEASE
@@ -44,7 +44,7 @@ pub(super) async fn attempt(
     }
     let outcome = {
         let _turn = entry.turn.lock().await;
-        // The attempt may have been released while a duplicate of the request had the mutex for commands.
+        // The caller may have released the attempt while a duplicate request had the mutex for commands.
         if !still_wanted(&entry, until) {
             return Err(over());
         }
@@ -101,7 +101,7 @@ fn over() -> BackendError {
     BackendError::not_applied("the attempt is over")
 }
 
-/// Extends the time of the attempt's position, unless the attempt is leaving. Returns false if it is leaving.
+/// Extends the time of the attempt's position, unless the attempt is leaving. Returns false if the attempt is leaving.
 fn still_wanted(entry: &RegisteredAttempt, until: LeaseInstant) -> bool {
     let mut facts = entry.facts.lock();
     if facts.leaving.is_none() {

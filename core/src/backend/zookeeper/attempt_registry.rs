@@ -1,5 +1,5 @@
-//! The attempts of this process. An attempt is registered from before its first request until its node is definitely
-//! deleted.
+//! The attempts of this process. The registry contains an attempt from before its first request until its node is
+//! definitely deleted.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -41,9 +41,10 @@ pub(super) struct AttemptFacts {
     pub(super) mode: Mode,
     pub(super) at: NodeLocation,
     pub(super) token: Option<FencingToken>,
-    /// When the entry ends unless it is renewed. While the entry is leaving, this is the time of the next retry.
+    /// The time at which the entry ends unless the caller renews the entry. While the attempt is leaving, this is the
+    /// time of the next retry.
     pub(super) until: LeaseInstant,
-    /// When the entry began to leave.
+    /// The time at which the attempt began to leave.
     pub(super) leaving: Option<LeaseInstant>,
     pub(super) watch: Option<WatchTask>,
 }
@@ -52,7 +53,7 @@ pub(super) struct AttemptFacts {
 #[derive(Debug, Clone)]
 pub(super) enum NodeLocation {
     Nowhere,
-    /// A request to create the node may have been sent.
+    /// The client may have sent a request to create the node.
     Unknown,
     There(CreatedNode),
 }

@@ -1,4 +1,4 @@
-//! Builder of a `ZooKeeper` backend, and connecting with its settings.
+//! The builder of a `ZooKeeper` backend, which connects with its settings.
 
 use std::fmt;
 use std::time::Duration;
@@ -38,7 +38,8 @@ impl ZooKeeperBuilder {
     /// Sets the session timeout to request. After a crash, or without a connection, all locks of this manager stay
     /// locked for this time. The timeout also determines the manager's leases. The server grants between 2 and 20 of
     /// its ticks. Do not lower the server's `maxSessionTimeout` while a session with a longer timeout is open. When
-    /// that session reconnects, the server would shorten it, and could end it earlier than its leases.
+    /// that session reconnects, the server would shorten the session's timeout, and could end the session earlier than
+    /// its leases.
     pub fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session_timeout = Some(timeout);
         self
@@ -50,8 +51,8 @@ impl ZooKeeperBuilder {
         self
     }
 
-    /// Gives another identity all permissions on the created nodes, such as `("ip", "10.0.0.0/8")` or `("digest",
-    /// "user:hash")`. You may call this more than once. `("world", "anyone")` means all users.
+    /// Gives another identity, such as `("ip", "10.0.0.0/8")` or `("digest", "user:hash")`, all permissions on the
+    /// created nodes. You may call this more than once. `("world", "anyone")` means all users.
     pub fn share_with(mut self, scheme: impl Into<String>, id: impl Into<String>) -> Self {
         self.others.push((scheme.into(), id.into()));
         self
@@ -150,7 +151,7 @@ impl fmt::Debug for ZooKeeperBuilder {
 
 impl ZooKeeper {
     /// Connects to the servers at `url`: `zookeeper://user:password@a:2181,b:2181/locks`. User and password, ports and
-    /// the folder are optional; the folder is created if it does not exist.
+    /// the folder are optional. The client creates the folder if the folder does not exist.
     ///
     /// `zookeeper+tls://a:2281,b:2281/locks` uses TLS, with the feature `zookeeper-tls` and the authorities that the
     /// system trusts (`SSL_CERT_FILE` overrides them). The ports are the servers' `secureClientPort`. For your own
@@ -158,12 +159,12 @@ impl ZooKeeper {
     ///
     /// # Errors
     ///
-    /// [`Error::Connect`] identifies the cause (the URL, the network, the credentials or the certificates) and the
-    /// remedy.
+    /// Returns [`Error::Connect`], which identifies the cause (the URL, the network, the credentials or the
+    /// certificates) and the remedy.
     ///
     /// # Cancel safety
     ///
-    /// Dropping the future closes the connections it opened.
+    /// Dropping the future closes the connections that it opened.
     ///
     /// # Examples
     ///
@@ -180,7 +181,7 @@ impl ZooKeeper {
         Self::builder().connect(url).await
     }
 
-    /// Returns a builder, to set options.
+    /// Returns a builder for setting options.
     pub fn builder() -> ZooKeeperBuilder {
         ZooKeeperBuilder::default()
     }

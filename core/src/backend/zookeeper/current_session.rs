@@ -1,4 +1,4 @@
-//! The current session, which is replaced when it has ended.
+//! The current session. The session keeper replaces the session when it has ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::settings::ZooKeeperSettings;
 use crate::backend::{BackendError, interruptions};
 use crate::runtime::{self, RuntimeThread};
 
-/// How long a request waits for a session before it fails.
+/// The longest time for which a request waits for a session.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub(super) enum LinkState {
 pub(super) struct CurrentSession {
     pub(super) state: watch::Sender<LinkState>,
     pub(super) interruptions: watch::Sender<u64>,
-    /// Sessions up to this number must be closed.
+    /// The session keeper must close sessions up to this number.
     pub(super) given_up: watch::Sender<u64>,
     pub(super) settings: ZooKeeperSettings,
     thread: RuntimeThread,
@@ -69,7 +69,7 @@ impl CurrentSession {
         let mut states = self.state.subscribe();
         let settled = states.wait_for(|state| !matches!(state, LinkState::Down(_)));
         if let Some(settled) = runtime::timeout(PATIENCE, settled) {
-            // The result is not needed, because callers read the state after this wait.
+            // Callers read the state after this wait, so they do not need the result.
             let _in_time = settled.await;
         }
     }
@@ -101,7 +101,7 @@ impl CurrentSession {
         }
     }
 
-    /// Returns the session with this number, if it has not ended.
+    /// Returns the session with this number, if that session has not ended.
     pub(super) fn session_numbered(&self, number: u64) -> Option<Arc<Session>> {
         match &*self.state.borrow() {
             LinkState::Up(session) if session.number == number && !session.is_over() => {
@@ -111,7 +111,7 @@ impl CurrentSession {
         }
     }
 
-    /// Discards this session, and with it all its nodes. This also ends nodes that could not be deleted.
+    /// Discards this session and all its nodes, including nodes that the client could not delete.
     pub(super) fn give_up(&self, number: u64) {
         self.given_up.send_if_modified(|given_up| {
             let more = number > *given_up;
@@ -124,7 +124,7 @@ impl CurrentSession {
         interruptions::more_than(seen, &self.interruptions).await
     }
 
-    /// Changes the state, unless it is closed.
+    /// Changes the state, unless the link is closed.
     pub(super) fn replace(&self, next: LinkState) -> bool {
         self.state.send_if_modified(|state| {
             let open = !matches!(state, LinkState::Closed);

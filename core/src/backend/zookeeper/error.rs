@@ -46,7 +46,7 @@ pub(super) fn failed_within(error: &Error) -> BackendError {
         .because_of(failed)
 }
 
-/// Returns whether the session has ended, and with it all its nodes.
+/// Returns whether the session and all its nodes have ended.
 pub(super) fn ends_session(error: &Error) -> bool {
     matches!(
         error,
@@ -54,7 +54,7 @@ pub(super) fn ends_session(error: &Error) -> bool {
     )
 }
 
-/// Returns the reason why no session with the servers at `address` could be opened.
+/// Returns the reason why the client could not open a session with the servers at `address`.
 pub(super) async fn not_connected(error: &Error, address: &str, is_secure: bool) -> ConnectError {
     let failed = match error {
         Error::BadArguments(_) => return ConnectError::url(opaque(error)),
@@ -80,7 +80,7 @@ pub(super) async fn not_connected(error: &Error, address: &str, is_secure: bool)
     ConnectError::server(address, failed)
 }
 
-/// Returns the first name that cannot be resolved, if any. The client does not report failed name lookups.
+/// Returns the first name whose lookup fails, if any. The client does not report failed name lookups.
 async fn unresolved(address: &str) -> Option<String> {
     for server in address.split(',') {
         if let Ok(Err(error)) = timeout(LOOKUP, lookup_host(server))?.await {

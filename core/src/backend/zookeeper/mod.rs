@@ -19,17 +19,17 @@
 //!
 //! - **A lease belongs to the session.** All locks of a manager last as long as its session does, and end together. A
 //!   holder that crashes, or loses its connection, keeps its locks for the session timeout, regardless of their TTL.
-//!   The deadline of a guard is calculated from the messages that the leader has definitely received. The remaining
-//!   time is at most the session timeout and at least 7/12 of it.
-//! - **The TTL of a single lock** is enforced by this process only. A lease is never longer than the TTL. Without
-//!   renewal, this process ends the lease when the TTL is over. The TTL does not apply after a crash.
-//! - Handovers are not supported, because a node cannot change its session.
-//! - The server notifies only one waiter at a time; for semaphores, it notifies all waiters. A manager can set watches
-//!   for some thousand waiters, if the keys are short; further waiters poll every two seconds.
-//! - **Tokens are transaction numbers** (zxids). They are far smaller than the tokens of Redis and of the in-process
-//!   backend, which are microseconds of the time of day. Tokens can only be compared for one key of one backend. Before
-//!   you move to another backend over the same fenced data, stop all holders and reset the stored tokens. Otherwise the
-//!   fence rejects all writes under this backend.
+//!   The backend calculates the deadline of a guard from the messages that the leader has definitely received. The
+//!   remaining time is at most the session timeout, and at least 7/12 of the session timeout.
+//! - ***Only this process enforces the TTL of a single lock.** A lease is never longer than the TTL. Without renewal,
+//!   this process ends the lease when the TTL is over. The TTL does not apply after a crash.
+//! - This backend does not support handovers, because a node cannot change its session.
+//! - The server notifies only one waiter at a time, but for semaphores it notifies all waiters. A manager can set
+//!   watches for some thousand waiters, if the keys are short. Further waiters poll every two seconds.
+//! - **Tokens are transaction numbers** (zxids). These numbers are far smaller than the tokens of Redis and of the
+//!   in-process backend, which are microseconds of the time of day. Compare tokens only for one key of one backend.
+//!   Before you move to another backend over the same fenced data, stop all holders and reset the stored tokens.
+//!   Otherwise the fence rejects all writes under this backend.
 //! - [`inspect`](crate::LockManager::inspect) cannot read the session timeouts of other managers, and returns its own
 //!   as `expires_in`.
 //!
@@ -37,14 +37,14 @@
 //!
 //! After a change of leader a server of version 3.8 may leave requests unanswered forever while it still replies to
 //! pings. This fault occurs about once in fifty restarts of a leader on a busy machine. If a request has no reply for
-//! the session timeout, this backend disconnects the session and opens another. Its guards are lost before the server
-//! frees the locks. Its locks are free at the latest after twice the session timeout plus one or two ticks.
+//! the session timeout, this backend disconnects the session and opens another. The session's guards report the loss
+//! before the server frees the locks. The locks are free after at most twice the session timeout plus one or two ticks.
 //!
 //! # A server that cannot be trusted
 //!
 //! The backend trusts servers to follow the protocol. The crate `zookeeper-client` reads their frames on a thread of
 //! the session. That crate limits neither the size of a frame nor the time for reading it. Calls still end by their
-//! timeouts, and the callers' runtimes are not blocked. However, an endless frame uses more and more memory until the
+//! timeouts, and do not block the callers' runtimes. However, an endless frame uses more and more memory until the
 //! session ends. Endless watch events occupy the thread until the server closes the connection, even after a shutdown.
 //! Use TLS if another program could impersonate a server.
 //!
@@ -62,8 +62,8 @@
 //!
 //! # Changing a password
 //!
-//! Nodes belong to the user and the password that created them: a client with another password is refused. To change
-//! the password while there are holders and waiters:
+//! Nodes belong to the user and the password that created them: the server refuses a client with another password. To
+//! change the password while there are holders and waiters:
 //!
 //! 1. Restart the processes with the old password, and [`share_with`](ZooKeeperBuilder::share_with) the new one.
 //! 2. Give the folder and all nodes in it to both credentials: run `setAcl -R` of `zkCli.sh`, with
@@ -76,9 +76,9 @@
 //! A lock is an ephemeral sequential node in a container per key. A node of another program in this container, with a
 //! number at the end of its name, counts as an exclusive holder or waiter. Our waiters wait for such nodes if they were
 //! created earlier. However, other programs need not wait for our nodes. The `Lock` of Python's kazoo checks only nodes
-//! with names in kazoo's format, and is granted while a guard of ours is valid. So use a folder in the URL that no
-//! other program uses. At level DEBUG the crate `zookeeper-client` logs the names of nodes, which contain the ids of
-//! holders.
+//! with names in kazoo's format, and so acquires the lock while a guard of ours is valid. So use a folder in the URL
+//! that no other program uses. At level DEBUG the crate `zookeeper-client` logs the names of nodes, which contain the
+//! ids of holders.
 
 mod acquire;
 mod attempt_registry;

@@ -8,8 +8,8 @@ use super::release::find;
 use super::session::{CreatedNode, Session};
 use super::znodes::{container, node};
 
-/// Returns the attempt's node, and creates it if necessary. Also returns the queue, in its state after the leader has
-/// confirmed the node, and therefore the session.
+/// Returns the attempt's node, and creates the node if necessary. Also returns the queue, in its state after the leader
+/// has confirmed the node, and therefore the session.
 pub(super) async fn find_or_create(
     session: &Session,
     entry: &RegisteredAttempt,

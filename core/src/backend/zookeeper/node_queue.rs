@@ -1,4 +1,5 @@
-//! Decides which nodes of a key hold the lock, by the rule of the `ZooKeeper` lock recipe. This needs no server.
+//! Decides which nodes of a key hold the lock, by the rule of the `ZooKeeper` lock recipe. This module does not need a
+//! server.
 
 use super::znodes::QueueNode;
 use crate::AttemptId;
@@ -16,9 +17,9 @@ pub(super) struct NodeQueue {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum QueuePosition<'a> {
     Holds,
-    /// The position waits until this node has been deleted or downgraded.
+    /// The waiter waits until this node has been deleted or downgraded.
     Behind(&'a QueueNode),
-    /// The position waits until some of the nodes before it have been deleted.
+    /// The waiter waits until some of the nodes before this position have been deleted.
     InTheCrowd,
     /// The nodes before this position use the key as the other kind, lock or semaphore.
     OtherKind,
@@ -53,7 +54,7 @@ impl NodeQueue {
     }
 
     /// Returns the positions with an attempt's id. An expired session may have left a node on the server, and other
-    /// nodes may still wait for it. That node does not count for the attempt's position in this session.
+    /// waiters may still wait for that node. That node does not count for the attempt's position in this session.
     pub(super) fn places_of(&self, owner: AttemptId) -> impl Iterator<Item = &QueueNode> {
         self.places.iter().filter(move |p| p.owner == Some(owner))
     }
@@ -155,7 +156,7 @@ mod tests {
             (&[p(2, 3), p(1, 3), p(1, 3)], &[true, true, false]),
             // The second waiter is not compatible, and the third does not overtake it.
             (&[p(2, 3), p(2, 3), p(1, 3)], &[true, false, false]),
-            // Each attempt is checked against its own limit.
+            // The queue checks each attempt against the attempt's own limit.
             (&[p(1, 2), p(1, 1), p(1, 3)], &[true, false, false]),
             (&[p(1, 2), X], &[true, false]),
             (&[X, p(1, 2)], &[true, false]),

@@ -19,28 +19,28 @@ use crate::FencingToken;
 use crate::backend::Mode;
 use crate::clock::LeaseInstant;
 
-/// After this time a waiter checks again even without a notification.
+/// The time after which a waiter checks again even without a notification.
 const WATCH_LASTS: Duration = Duration::from_secs(10);
 
-/// How often one attempt immediately checks again, if the nodes have changed in between.
+/// The largest number of checks that one attempt makes without a pause, while the nodes keep changing.
 const LOOKS: usize = 16;
 
-/// The state of an attempt, once all its requests have replies.
+/// The state of an attempt after the replies to all its requests.
 pub(super) enum NodeOutcome {
     Granted(FencingToken),
     Busy,
     OtherKind,
 }
 
-/// Returns whether the attempt has a recent watch on the node for which it waits, and the watch has not fired.
+/// Returns whether the attempt has a recent watch, which has not fired, on the node for which the attempt waits.
 pub(super) fn is_watching(entry: &RegisteredAttempt) -> bool {
     let facts = entry.facts.lock();
     let watch = facts.watch.as_ref();
     watch.is_some_and(|w| w.is_silent() && !w.since.after(WATCH_LASTS).has_passed())
 }
 
-/// Checks until the state is consistent. It is consistent if the leader has confirmed the lock, or if a watch is set on
-/// the node for which the attempt waits.
+/// Checks until the state is consistent. The state is consistent if the leader has confirmed the lock, or if the
+/// attempt has a watch on the node for which it waits.
 pub(super) async fn hold_or_watch(
     parts: &Context,
     session: &Session,
@@ -48,7 +48,7 @@ pub(super) async fn hold_or_watch(
 ) -> Result<NodeOutcome, Error> {
     for _ in 0..LOOKS {
         let Some((own, mut queue)) = find_or_create(session, entry).await? else {
-            // Another client deleted the attempt's node, so the attempt queues again at the end.
+            // Another client deleted the attempt's node, so the attempt queues again at the end of the queue.
             continue;
         };
         let Some(position) = queue.position(own.name()) else {

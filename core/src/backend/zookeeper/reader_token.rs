@@ -2,7 +2,7 @@
 //!
 //! # Implementation details
 //!
-//! Concurrent readers have the token of the first reader, so that a fence accepts all of them. The token is written
+//! Concurrent readers have the token of the first reader, so that a fence accepts all of them. Clients write the token
 //! once into each reader's node, in the order of the queue. The reader itself writes the token, or another reader that
 //! needs the token earlier. The node's version ensures that only the first write succeeds.
 
@@ -53,8 +53,8 @@ pub(super) async fn token(
     settled.ok_or(Error::NoNode)
 }
 
-/// Returns the token of a reader's node; `None` if the node is deleted. The token is `wanted`, unless another token was
-/// written before.
+/// Returns the token of a reader's node, or `None` if the node is deleted. The token is `wanted`, unless a client has
+/// written another token before.
 async fn settled(session: &Session, path: &str, wanted: i64) -> Result<Option<i64>, Error> {
     let written = wanted.to_string();
     if session
@@ -71,7 +71,8 @@ pub(super) fn read(data: &[u8]) -> Option<i64> {
     std::str::from_utf8(data).ok()?.parse().ok()
 }
 
-/// Returns a watch on the writer at the front, for a reader after it, unless that writer was downgraded.
+/// Returns a watch on the writer at the front, for a reader after that writer. Returns `None` if there is no such
+/// writer, or if the writer was downgraded.
 pub(super) async fn writer_to_watch(
     session: &Session,
     entry: &RegisteredAttempt,

@@ -1,4 +1,4 @@
-//! Deletes an attempt's node, and retries until the deletion is confirmed or the session has ended.
+//! Deletes an attempt's node, and retries until the server has confirmed the deletion or the session has ended.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -100,8 +100,8 @@ pub(super) async fn delete_orphans(
     swept.await.map_err(|error| failed(&error))
 }
 
-/// Ends attempts that are not renewed or that have no caller. Retries attempts that could not be ended. The task stops
-/// when the link is dropped.
+/// Ends attempts that no caller renews or waits for. Retries attempts that it could not end. The task stops when the
+/// link is dropped.
 pub(super) async fn reaper(link: Weak<CurrentSession>, registry: Arc<AttemptRegistry>) {
     loop {
         let (due, next) = registry.due();
@@ -109,7 +109,8 @@ pub(super) async fn reaper(link: Weak<CurrentSession>, registry: Arc<AttemptRegi
             let Some(kept) = link.upgrade() else { return };
             let since = {
                 let mut facts = entry.facts.lock();
-                // The attempt may have been renewed since it was due. From here on it cannot be renewed.
+                // The caller may have renewed the attempt since it was due. From here on the caller cannot renew the
+                // attempt.
                 if !facts.until.has_passed() {
                     continue;
                 }

@@ -62,7 +62,7 @@ pub(super) async fn renew(parts: &Context, claims: &[Claim]) -> Vec<ClaimResult>
     answers
 }
 
-/// Returns this process's entry for a claim; `None` if the claim has definitely ended.
+/// Returns this process's entry for a claim, or `None` if the claim has definitely ended.
 fn candidate<'a>(
     parts: &Context,
     session: &Session,
@@ -92,7 +92,7 @@ fn candidate<'a>(
 
 fn extended(session: &Session, begun: LeaseInstant, candidate: &RenewCandidate<'_>) -> RenewAnswer {
     let mut facts = candidate.entry.facts.lock();
-    // The claim may have been released during the request to the leader.
+    // The caller may have released the claim during the request to the leader.
     if facts.leaving.is_some() {
         return RenewAnswer::Gone;
     }

@@ -19,10 +19,11 @@ use super::watch_budget::{BudgetedWatch, WatchBudget};
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::RuntimeThread;
 
-/// How often a container is created again for one node. The server removes empty containers.
+/// The largest number of tries to create one node in its container. The server removes empty containers, so a try may
+/// fail.
 const CONTAINER_TRIES: usize = 5;
 
-/// A node that was created.
+/// A node that the client has created.
 #[derive(Debug, Clone)]
 pub(super) struct CreatedNode {
     pub(super) path: String,
@@ -144,8 +145,8 @@ impl Session {
         answer
     }
 
-    /// Returns the reply, and the time at which its request was sent. The client sends a request when it is called, not
-    /// when it is polled.
+    /// Returns the reply, and the time at which the client sent the request. The client sends a request when `request`
+    /// is called, not when the future is polled.
     async fn answer<T, F>(&self, request: impl FnOnce() -> F) -> (LeaseInstant, Result<T, Error>)
     where
         F: Future<Output = Result<T, Error>>,
@@ -176,7 +177,7 @@ impl Session {
         };
         tokio::select! {
             biased;
-            // The request itself records its result; the session detects other failures.
+            // The request itself records its result, and the session detects other failures.
             answer = self.read(|| self.client.check_stat("/")) => {
                 !matches!(answer, Err(Error::UnexpectedError(_)))
             }
@@ -195,7 +196,7 @@ impl Session {
         let prefix = format!("{container}/{name}");
         for _ in 0..CONTAINER_TRIES {
             let options = CreateMode::EphemeralSequential.with_acls(acls);
-            // Both requests are sent concurrently; the server executes the second after the first.
+            // This sends both requests concurrently, and the server executes the second after the first.
             let (made, queue) = futures_util::join!(
                 self.write(|| self.client.create(&prefix, b"", &options)),
                 self.queue(container)
@@ -251,15 +252,15 @@ impl Session {
         Ok((NodeQueue::of(&names), BudgetedWatch::by(watcher, permit)))
     }
 
-    /// Works like [`queue`](Self::queue), but includes all writes that the leader had applied when the request was
-    /// sent.
+    /// Works like [`queue`](Self::queue), but includes all writes that the leader had applied when the client sent the
+    /// request.
     pub(super) async fn latest_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         self.read(|| self.client.sync("/")).await?;
         self.queue(container).await
     }
 
-    /// Works like [`queue`](Self::queue), but includes all writes that a majority had applied when the request was
-    /// sent. So the reply of a former leader is not accepted.
+    /// Works like [`queue`](Self::queue), but includes all writes that a majority had applied when the client sent the
+    /// request. So this does not accept the reply of a former leader.
     pub(super) async fn confirmed_queue(&self, container: &str) -> Result<NodeQueue, Error> {
         let folder = ["/".to_owned()];
         let (confirmed, queue) =
@@ -268,7 +269,7 @@ impl Session {
         queue
     }
 
-    /// Returns the data of a node, its creation and its version; `None` if the node does not exist.
+    /// Returns the data of a node, its creation and its version, or `None` if the node does not exist.
     pub(super) async fn data(&self, path: &str) -> Result<Option<(Vec<u8>, i64, i32)>, Error> {
         match self.read(|| self.client.get_data(path)).await {
             Ok((data, stat)) => Ok(Some((data, stat.czxid, stat.version))),
@@ -277,7 +278,7 @@ impl Session {
         }
     }
 
-    /// Returns the data of a node, and a watch on the node; `None` if the node does not exist.
+    /// Returns the data of a node, and a watch on the node, or `None` if the node does not exist.
     pub(super) async fn watched_data(
         &self,
         path: &str,
@@ -303,7 +304,7 @@ impl Session {
         }))
     }
 
-    /// Writes a node's data; returns false if the node was deleted or written before.
+    /// Writes a node's data. Returns false if the node was deleted or written before.
     pub(super) async fn write_data(
         &self,
         path: &str,
@@ -320,7 +321,7 @@ impl Session {
         }
     }
 
-    /// Deletes a node; returns false if it did not exist.
+    /// Deletes a node. Returns false if the node did not exist.
     pub(super) async fn delete(&self, path: &str) -> Result<bool, Error> {
         match self.write(|| self.client.delete(path, None)).await {
             Ok(()) => Ok(true),

@@ -72,7 +72,7 @@ pub(super) async fn keep(link: Weak<CurrentSession>) {
     }
 }
 
-/// Waits until the session has ended, or must be ended.
+/// Waits until the session has ended, or until the keeper must end the session.
 async fn watch_over(
     session: &Weak<Session>,
     timeout: Duration,
@@ -96,7 +96,7 @@ async fn watch_over(
     let pulsing = async {
         loop {
             clock::sleep_until(LeaseInstant::now().after(timeout / PULSES)).await;
-            // The session may have ended before it was watched.
+            // The session may have ended before this task watched it.
             let Some(session) = session.upgrade().filter(|it| !it.is_over()) else {
                 return;
             };

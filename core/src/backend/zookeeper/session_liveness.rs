@@ -7,12 +7,12 @@
 //! at the leader. So a confirmed write alone does not prove that the session lasts for its whole timeout from then on.
 //! If the follower loses its connection right after the write, the leader counts from the last report.
 //!
-//! The proof needs two requests: one with a reply, and a confirmed write that was sent at least one ping later. The
-//! report about the first request has reached the leader before the second request, on the same connection. No session
-//! timeout can be shorter than two ticks, unless `minSessionTimeout` of a server is shorter. So a third of the timeout
-//! is longer than the half tick between two pings. The proof fails on a link that delays only the leader's messages, by
-//! more than that third less half a tick. A new session counts from before its request was sent, because that request
-//! does reach the leader.
+//! The proof needs two requests: one with a reply, and a confirmed write that the client sent at least one ping later.
+//! The report about the first request has reached the leader before the second request, on the same connection. No
+//! session timeout can be shorter than two ticks, unless `minSessionTimeout` of a server is shorter. So a third of the
+//! timeout is longer than the half tick between two pings. The proof fails if a link delays only the leader's messages
+//! by more than that third less half a tick. A new session counts from before the client sent the session's request,
+//! because that request does reach the leader.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -43,16 +43,16 @@ impl SessionLiveness {
         }
     }
 
-    /// Records that a request, sent at `sent`, was answered at `now`.
+    /// Records that the server replied at `now` to a request that the client sent at `sent`.
     pub(super) fn sign_of_life(&mut self, sent: LeaseInstant, now: LeaseInstant) {
         // Without writes this list would become longer with each request. A later write will prove the second request,
-        // so the first, earlier request is not needed.
+        // so the proof does not need the first request.
         while let Some(&(_, answered)) = self.answered.get(1)
             && self.is_reported(answered, sent)
         {
             self.answered.pop_front();
         }
-        // A request between two heartbeats is not needed.
+        // The proof does not need a request between two heartbeats.
         let fresh = self.timeout / PULSES / 2;
         if self
             .answered
@@ -63,7 +63,7 @@ impl SessionLiveness {
         }
     }
 
-    /// Records that a write, sent at `sent`, was confirmed.
+    /// Records that the server confirmed a write that the client sent at `sent`.
     pub(super) fn confirmed(&mut self, sent: LeaseInstant) {
         while let Some((earlier, answered)) = self.answered.front().copied() {
             if !self.is_reported(answered, sent) {
@@ -74,7 +74,8 @@ impl SessionLiveness {
         }
     }
 
-    /// Returns whether a request answered at `answered` was reported before a request sent at `sent`.
+    /// Returns whether the follower reported a request with a reply at `answered` before the client sent a request at
+    /// `sent`.
     fn is_reported(&self, answered: LeaseInstant, sent: LeaseInstant) -> bool {
         answered.after(self.timeout / REPORTED_WITHIN) <= sent
     }
@@ -132,7 +133,7 @@ mod tests {
             let kept = liveness.answered.len();
             assert!(kept <= 6, "{kept}");
         }
-        // The last but one request was answered one report before the write, and the last request was not.
+        // The server replied to the last but one request one report before the write, but not to the last request.
         let now = 100_000_000 + 4009;
         liveness.confirmed(at(now));
         assert_eq!(liveness.lease_from(at(now)), ms(12_000 - 5009));

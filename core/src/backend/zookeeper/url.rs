@@ -12,7 +12,7 @@ const SECURE: &str = "zookeeper+tls";
 
 const DEFAULT_PORT: &str = "2181";
 
-/// The default session timeout; a server with default settings grants 4 to 40 s.
+/// The default session timeout. A server with default settings grants 4 to 40 s.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) fn read(url: &str) -> Result<ZooKeeperSettings, ConnectError> {

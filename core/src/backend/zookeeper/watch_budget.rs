@@ -4,8 +4,8 @@
 //!
 //! After a broken connection, the client restores all watches in requests of 128 KiB. The client's crate, at least up
 //! to 0.11, mistakes the replies to two such requests for one. The client never completes the second request, and its
-//! session ends with all locks. So the number of watches is limited to the capacity of one request. Waiters without a
-//! watch poll.
+//! session ends with all locks. So this module limits the number of watches to the capacity of one request. Waiters
+//! without a watch poll.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use crate::clock::{self, LeaseInstant};
 /// path has some overhead.
 const MAX_BYTES: usize = 96 * 1024;
 
-/// How often a waiter without a watch polls.
+/// The interval at which a waiter without a watch polls.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// The watches of one session.

@@ -2,7 +2,7 @@
 //!
 //! # Implementation details
 //!
-//! A key's container is named after the key, with `%` and two digits for each byte that a path cannot contain. The
+//! A key's container has the name of the key, with `%` and two digits for each byte that a path cannot contain. The
 //! container has a node per attempt, named by mode, id, and the number that the server adds, as in
 //! `x-6f1f0bd0-2d0a-4a0c-8f3e-0d8a9a3f7c11-0000000042`.
 
@@ -54,8 +54,8 @@ pub(super) struct QueueNode {
 }
 
 impl QueueNode {
-    /// Parses a node's name. A node of another program with the server's number counts as exclusive; a node without a
-    /// number is ignored.
+    /// Parses a node's name. A node of another program with the server's number counts as exclusive. Ignores a node
+    /// without a number.
     pub(super) fn read(name: &str) -> Option<Self> {
         let split = name.len().checked_sub(DIGITS)?;
         let (rest, digits) = (name.get(..split)?, name.get(split..)?);

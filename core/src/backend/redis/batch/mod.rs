@@ -1,11 +1,11 @@
 //! Batches of concurrent requests about locks on one server.
 //!
-//! A request is sent immediately if few other requests are unanswered and no request is gathered. Otherwise requests
-//! are gathered. A request is also gathered if another task of this process has waited longer for the lock. Gathered
-//! requests are sent together when the runtime has polled the tasks that were due. They are sent earlier if they are a
-//! large part of all unanswered requests, because the server could become idle otherwise. No request waits for the
-//! reply to another, or for a timer. The server executes a batch in one step, with the effect of single requests:
-//! releases first, then attempts.
+//! The client sends a request immediately if few other requests are unanswered and the client has gathered no request.
+//! Otherwise the client gathers the request. The client also gathers a request if another task of this process has
+//! waited longer for the lock. The client sends gathered requests together when the runtime has polled the tasks that
+//! were due. The client sends them earlier if they are a large part of all unanswered requests, because the server
+//! could become idle otherwise. No request waits for the reply to another, or for a timer. The server executes a batch
+//! in one step, with the effect of single requests: releases first, then attempts.
 
 mod script_call;
 
@@ -29,30 +29,32 @@ use crate::backend::redis::protocol::reply::{AcquireReply, ReleaseReply};
 use crate::runtime::Runtime;
 use script_call::{Batch, BatchItem, ItemReply, LEAST, MOST, SendOutcome};
 
-/// How many requests are sent alone concurrently. These requests give the server work while others are gathered.
+/// The number of concurrent requests that the client sends alone. These requests give the server work while the client
+/// gathers others.
 const ALONE: usize = 8;
 
-/// A batch is sent as soon as it contains `1 / PART` of all unanswered requests. While the server executes that batch,
-/// other tasks receive replies and make their next requests.
+/// The client sends a batch as soon as the batch contains `1 / PART` of all unanswered requests. While the server
+/// executes that batch, other tasks receive replies and make their next requests.
 const PART: usize = 3;
 
 /// The batches of requests to one server.
 #[derive(Debug, Default)]
 pub(super) struct Batcher {
     pending: Arc<PendingBatches>,
-    /// Each request in flight owns a clone of this mark.
+    /// Each request in flight owns a clone of this value.
     under_way: InFlightMark,
 }
 
-/// While this value exists, it counts as one request in flight.
+/// Counts as one request in flight while this value exists.
 pub(super) type InFlightMark = Arc<()>;
 
-/// How soon a request should be sent.
+/// How soon the client should send a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Urgency {
-    /// The request is sent immediately, or gathered for a short time if many requests are in flight.
+    /// The client sends the request immediately. If many requests are in flight, the client gathers the request for a
+    /// short time.
     Some,
-    /// The request is sent together with all requests that are about to be made, because its caller does not need an
+    /// The client sends the request together with all requests that due tasks make, because the caller does not need an
     /// early reply.
     None,
 }
@@ -60,10 +62,11 @@ pub(super) enum Urgency {
 /// The requests to send next.
 #[derive(Debug, Default)]
 struct PendingBatches {
-    /// The batches of each runtime that sends them. If a runtime is not driven, requests of other runtimes must not
-    /// wait for it. The batches of a runtime are in order, and only the last batch can receive more requests.
+    /// The batches of each runtime. If a runtime is not driven, requests of other runtimes must not wait for that
+    /// runtime. The batches of a runtime are in order, and only the last batch can receive more requests.
     batches: Mutex<Vec<(Id, Vec<Batch>)>>,
-    /// Whether the server refuses batches. A server of a Cluster does so if the URL names it as a single server.
+    /// Whether the server refuses batches. A server of a Cluster refuses batches if the URL names it as a single
+    /// server.
     is_disabled: AtomicBool,
 }
 
@@ -73,12 +76,13 @@ impl Batcher {
         Arc::clone(&self.under_way)
     }
 
-    /// Returns whether a request is batched: many requests are in flight, or some are gathered.
+    /// Returns whether to batch a request. Returns true without urgency, if many requests are in flight, or if the
+    /// client has gathered requests.
     pub(super) fn gather(&self, urgency: Urgency) -> bool {
         urgency == Urgency::None || self.under_way() >= ALONE || self.pending.has_begun()
     }
 
-    /// Returns how many requests are sent without waiting for more.
+    /// Returns how many gathered requests the client sends without waiting for more.
     fn enough(&self, urgency: Urgency) -> usize {
         match urgency {
             Urgency::Some => (self.under_way() / PART).clamp(LEAST, MOST),
@@ -90,7 +94,7 @@ impl Batcher {
         Arc::strong_count(&self.under_way) - 1
     }
 
-    /// Releases or cleans up in a batch; returns `None` if the request must be sent alone.
+    /// Releases or cleans up in a batch. Returns `None` if the caller must send the request alone.
     pub(super) async fn leave(
         &self,
         node: &Arc<ServerClient>,
@@ -101,7 +105,7 @@ impl Batcher {
         self.join(node, terms, Urgency::Some, put).await
     }
 
-    /// Acquires in a batch; returns `None` if the request must be sent alone.
+    /// Acquires in a batch. Returns `None` if the caller must send the request alone.
     pub(super) async fn take(
         &self,
         node: &Arc<ServerClient>,
@@ -131,7 +135,7 @@ impl Batcher {
             let sender = BatchSender::new(&self.pending, runtime.id(), what);
             runtime.spawn(sender.run(Arc::clone(node), terms));
         }
-        // If the caller stops waiting, the connection is probed.
+        // If the caller stops waiting, the client probes the connection.
         let probe = guard(node, |node| node.suspect());
         let reply = reply.await;
         ScopeGuard::into_inner(probe);
@@ -147,7 +151,7 @@ impl PendingBatches {
         !self.batches.lock().is_empty()
     }
 
-    /// Adds a request, and returns the batches that the caller must flush; `None` if another task flushes the request.
+    /// Adds a request. Returns the batches that the caller must flush, or `None` if another task flushes the request.
     fn put(&self, runtime: Id, enough: usize, put: impl FnOnce(&mut Batch)) -> Option<FlushKind> {
         let mut pending = self.batches.lock();
         let of_runtime = pending.iter_mut().find(|(id, _)| *id == runtime);
@@ -195,7 +199,7 @@ enum FlushKind {
 struct BatchSender {
     pending: Arc<PendingBatches>,
     runtime: Id,
-    /// `None` once this sender has taken the batches: another sender sends requests that are gathered later.
+    /// `None` once this sender has taken the batches. Another sender sends the requests that the client gathers later.
     what: Option<FlushKind>,
 }
 
@@ -217,7 +221,7 @@ impl BatchSender {
         if matches!(self.what, Some(FlushKind::All)) {
             after_the_others().await;
         }
-        // The batches are sent in order, so that earlier requests queue first.
+        // The calls keep the order of the batches, so that earlier requests queue first.
         let calls = self.take().into_iter();
         let sent = join_all(calls.map(|call| call.send(&node, &terms))).await;
         if sent.contains(&SendOutcome::Apart) {
@@ -228,7 +232,7 @@ impl BatchSender {
 
 impl Drop for BatchSender {
     fn drop(&mut self) {
-        // The callers of batches that were not sent must get a reply. This happens if the runtime ends first.
+        // If the runtime ends first, the callers of unsent batches must still get a reply.
         for batch in self.take() {
             batch.reject_all();
         }

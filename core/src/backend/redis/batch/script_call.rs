@@ -16,14 +16,15 @@ use crate::backend::redis::protocol::reply::{
 };
 use crate::backend::{Applied, BackendError};
 
-/// The largest number of requests in one call. The number is limited, because the server does nothing else while it
-/// executes a call.
+/// The largest number of requests in one call. The server does nothing else while it executes a call, so a call must be
+/// short.
 pub(super) const MOST: usize = 32;
 
 /// The smallest number of requests for which one call costs the server less than separate calls.
 pub(super) const LEAST: usize = 3;
 
-/// The reply to one request of a batch; `None` if nothing was done, and the caller must send the request alone.
+/// The reply to one request of a batch. `None` means that the server did nothing, and that the caller must send the
+/// request alone.
 pub(super) type ItemReply<A> = Option<Result<A, BackendError>>;
 
 /// A request, and the channel for its reply.
@@ -33,7 +34,7 @@ pub(super) struct BatchItem<R, A> {
     answer: oneshot::Sender<ItemReply<A>>,
 }
 
-/// Requests that are sent together.
+/// Requests that the client sends together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub(super) leaves: Vec<BatchItem<ReleaseCommand, ReleaseReply>>,
@@ -56,7 +57,7 @@ impl<R, A> BatchItem<R, A> {
 pub(super) enum SendOutcome {
     /// All callers have received a reply.
     Replied,
-    /// All callers have received a reply, and later requests must be sent separately.
+    /// All callers have received a reply. The client must send later requests separately.
     Apart,
 }
 
@@ -84,7 +85,7 @@ impl Batch {
             self.reject_all();
             return SendOutcome::Replied;
         }
-        // A caller that stopped waiting before the request was sent cleans up itself.
+        // A caller that has stopped waiting cleans up itself, so this does not send its request.
         self.leaves.retain(|leave| !leave.answer.is_closed());
         self.takes.retain(|take| !take.answer.is_closed());
         if self.len() < LEAST {
@@ -121,7 +122,8 @@ impl Batch {
         };
         match answer.and_then(|answer| self.split(answer)) {
             Ok((now, answers)) => self.answer(&now, answers),
-            // Each request is sent alone, because the error does not identify the request that the server refused.
+            // Each caller sends its request alone, because the error does not identify the request that the server
+            // refused.
             Err(error) if error.applied() == Applied::No => {
                 self.reject_all();
                 if is_of_a_cluster(&error) {
@@ -133,7 +135,7 @@ impl Batch {
         SendOutcome::Replied
     }
 
-    /// Returns when no caller waits for a reply.
+    /// Waits until no caller waits for a reply.
     async fn all_given_up(&mut self) {
         for leave in &mut self.leaves {
             leave.answer.closed().await;
@@ -202,7 +204,7 @@ impl Batch {
     }
 }
 
-/// Returns the same error for each request.
+/// Returns the error for each request of a failed batch.
 fn of_all(error: &Arc<BackendError>) -> BackendError {
     BackendError::unknown("a batch of requests failed").with_source(Arc::clone(error))
 }

@@ -25,24 +25,24 @@ use crate::runtime::timeout;
 /// The maximum number of queued commands. Further senders wait.
 const QUEUE: usize = 1024;
 
-/// Returns an error if the server's `INFO` shows that it must not be used for locks.
+/// Returns an error if the server's `INFO` shows that clients must not use the server for locks.
 #[cfg(feature = "redlock")]
 pub(crate) type ServerCheck = Box<dyn Fn(&str) -> Result<(), BackendError> + Send + Sync>;
 
 /// Opens connections to one server.
 pub(crate) struct Connector {
     pub(crate) address: ServerLocator,
-    /// Checks which servers may be used for locks; `None` allows all.
+    /// Checks whether clients may use a server for locks. `None` allows every server.
     #[cfg(feature = "redlock")]
     pub(crate) server_check: Option<ServerCheck>,
-    /// Stores the connection.
+    /// Contains the current connection, if there is one.
     pub(crate) slot: ConnectionCell,
     /// The waiters that the connection notifies when a message for them arrives, and when the connection ends. A fence
     /// store does not have waiters.
     waiters: Option<WaiterRegistry>,
     /// The commands that load our scripts into the server.
     scripts: Arc<Pipeline>,
-    /// The largest reply that is accepted, in bytes.
+    /// The largest reply that the client accepts, in bytes.
     largest_reply: usize,
     was_connected: AtomicBool,
 }

@@ -36,7 +36,7 @@ pub(crate) struct SendOptions {
     pub(crate) synced: Option<ReplicaRequirement>,
 }
 
-/// One server, and a connection to it. A broken connection is replaced.
+/// One server, and a connection to that server. The client replaces a broken connection.
 pub(crate) struct ServerClient {
     connector: Arc<Connector>,
     connecting: SingleFlight<Arc<Connection>>,
@@ -58,7 +58,7 @@ impl ServerClient {
         synced: Option<ReplicaRequirement>,
     ) -> Result<Acknowledged<Value>, BackendError> {
         if let Some(synced) = synced {
-            // This future is boxed, because few requests need it, and it would make the future of each request larger.
+            // Few requests need this future, and the box keeps the futures of the other requests small.
             return Box::pin(self.send_synced(command, synced)).await;
         }
         let live = self.live().await?;
@@ -106,14 +106,14 @@ impl ServerClient {
         Ok(self.send(command, None).await?.answer)
     }
 
-    /// Works like [`call`](Self::call), with the time limit of a connect. It is for callers without the time limit of a
+    /// Works like [`call`](Self::call), with the time limit of a connect, for callers without the time limit of a
     /// manager.
     pub(crate) async fn call_in_time(&self, command: &Cmd) -> Result<Value, BackendError> {
         in_time(self.call(command)).await
     }
 
-    /// Works like [`call`](Self::call), for callers without the time limit of a manager. If there is no reply within
-    /// `limit`, the connection is dropped. Connecting has a separate limit.
+    /// Works like [`call`](Self::call), for callers without the time limit of a manager. Drops the connection if no
+    /// reply arrives within `limit`. Connecting has a separate limit.
     pub(crate) async fn call_within(
         &self,
         limit: Duration,
@@ -128,7 +128,7 @@ impl ServerClient {
         })
     }
 
-    /// Sends several commands concurrently; returns a reply for each, in order.
+    /// Sends several commands concurrently. Returns a reply for each command, in order.
     pub(crate) async fn call_all(
         &self,
         commands: &Pipeline,
@@ -143,7 +143,8 @@ impl ServerClient {
         Ok(answers.into_iter().map(|a| a.map_err(failure)).collect())
     }
 
-    /// Works like [`call_all`](Self::call_all), on a separate connection, and returns how many replicas acknowledged.
+    /// Works like [`call_all`](Self::call_all), but on a separate connection. Also returns how many replicas
+    /// acknowledged the commands.
     pub(crate) async fn call_synced(
         &self,
         commands: &Pipeline,
@@ -172,7 +173,7 @@ impl ServerClient {
         self.connector.address.to_string()
     }
 
-    /// Returns the connected server; `None` if there is no connection, or if the server cannot change.
+    /// Returns the connected server. Returns `None` if there is no connection, or if the server cannot change.
     pub(crate) fn place(&self) -> Option<ServerNumber> {
         self.current().and_then(|live| live.place)
     }
@@ -235,8 +236,8 @@ impl ServerClient {
                 listening.heard(None);
                 settled
             }
-            // The connection for `WAIT` failed. This connection received nothing, and is probed when the guard is
-            // dropped.
+            // The connection for `WAIT` failed. The server received nothing over this connection. Dropping the guard
+            // probes this connection.
             Err(WaitError::Unsent(error)) => return Err(unsent(failure(error))),
             Err(WaitError::Sent(error)) => {
                 let message = "it is unknown whether the replicas have it";
@@ -253,8 +254,8 @@ impl ServerClient {
     }
 
     /// Closes the connection to a primary that has become a replica, because its address may now lead to the new
-    /// primary. If the address cannot lead to another server, a connection is kept for at least [`READ_ONLY_FOR`], so
-    /// that the client does not reconnect continuously.
+    /// primary. If the address cannot lead to another server, this keeps the connection for at least [`READ_ONLY_FOR`],
+    /// so that the client does not reconnect continuously.
     fn leave_replica<'a>(
         &self,
         live: &Arc<Connection>,
@@ -277,7 +278,7 @@ impl ServerClient {
             return Ok(live);
         }
         let connector = Arc::clone(&self.connector);
-        // Rare paths are boxed, so that each request's future stays small.
+        // A box for this rare path keeps each request's future small.
         Box::pin(self.connecting.join(async move || connector.open().await)).await
     }
 

@@ -1,4 +1,4 @@
-//! Locates a server: by its URL, by Sentinels, or in a Cluster.
+//! Locates a server by its URL, by Sentinels, or in a Cluster.
 
 use std::fmt;
 
@@ -57,7 +57,7 @@ impl fmt::Display for ServerLocator {
 }
 
 impl ServerLocator {
-    /// Returns the locator for `url`; `prepared` adds our settings. `url` must not be the URL of a Cluster, which has
+    /// Returns the locator for `url`. `prepared` adds our settings. `url` must not be the URL of a Cluster, which has
     /// many servers.
     pub(crate) fn at(
         url: &str,
@@ -111,7 +111,7 @@ impl ServerLocator {
         }
     }
 
-    /// Returns whether a server that refuses writes may have been replaced by another.
+    /// Returns whether another server may have replaced a server that refuses writes.
     pub(crate) fn may_move(&self) -> bool {
         match self {
             Self::Fixed(_) => false,
@@ -122,7 +122,7 @@ impl ServerLocator {
         }
     }
 
-    /// Checks the server's role: the reported primary may have become a replica.
+    /// Checks the server's role, because the reported primary may have become a replica.
     pub(crate) async fn check(
         &self,
         connection: &mut MultiplexedConnection,

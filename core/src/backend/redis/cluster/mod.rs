@@ -49,7 +49,8 @@ const REDIRECTIONS: usize = 5;
 /// The time within which a member must report its slots.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The additional time to wait for the other members after the first reply, because they may be more up to date.
+/// The additional time to wait for the other members after the first reply, because the other members may be more up to
+/// date.
 const LATE: Duration = Duration::from_millis(100);
 
 pub(crate) struct Cluster {
@@ -164,7 +165,7 @@ impl Cluster {
         member.node.send(command, how.synced).await
     }
 
-    /// Subscribes to a channel. Without notifications waiters poll; the warning is logged once.
+    /// Subscribes to a channel. If this fails, waiters poll, and the first failure emits a warning event.
     async fn listen(&self, member: &ClusterNode, channel: &Arc<str>) -> Result<(), BackendError> {
         match member.subscriptions.listen(channel).await {
             Err(error) if Redirection::of(&error, &member.host).is_some() => Err(error),
@@ -253,7 +254,7 @@ const SHAPE: &str = "redis+cluster://user:password@host:6379,host:6379";
 const PORT: u16 = 6379;
 
 impl Cluster {
-    /// Returns the Cluster of the members in `url`; `prepare` adds our settings to theirs.
+    /// Returns the Cluster of the members in `url`. `prepare` adds our settings to the members' settings.
     pub(crate) fn at(
         url: &str,
         waiters: WaiterRegistry,
@@ -279,7 +280,7 @@ impl Cluster {
             return Ok(());
         }
         let cluster = Arc::clone(self);
-        // This future is boxed, because it is rarely needed.
+        // Few calls need this future, and the box keeps the futures of the other calls small.
         Box::pin(
             self.asking
                 .join(async move || cluster.refresh_slots().await),

@@ -20,23 +20,23 @@ use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::clock::LeaseInstant;
 use crate::runtime::{Runtime, timeout};
 
-/// How long a connection with waiters may be without input before it is probed.
+/// The time without input after which the client probes a connection with waiters.
 const QUIET: Duration = Duration::from_secs(2);
 
-/// A connection without a reply for this long counts as broken.
+/// The time without a reply after which a connection counts as broken.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// A connection for sharded channels. The connection is replaced when it breaks, or when a slot moves to another
-/// member.
+/// A connection for sharded channels. The client replaces the connection when it breaks, or when a slot moves to
+/// another member.
 pub(super) struct ShardSubscriptions {
     target: Target,
     waiters: WaiterRegistry,
-    /// The mutex is never locked across an await, because a runtime that is not driven would keep it locked.
+    /// No task keeps this mutex locked across an await, because a runtime that is not driven would never unlock it.
     open: Mutex<Option<OpenSubscription>>,
     connecting: SingleFlight<Subscriber>,
 }
 
-/// If this value is dropped while its channels may have waiters, all waiters poll.
+/// Dropping this value while its channels may have waiters makes all waiters poll.
 struct OpenSubscription(Subscriber);
 
 impl OpenSubscription {
@@ -72,7 +72,7 @@ impl ShardSubscriptions {
             return Ok(open);
         }
         let subscriptions = Arc::clone(self);
-        // This future is boxed, because it is rarely needed.
+        // Few calls need this future, and the box keeps the futures of the other calls small.
         Box::pin(
             self.connecting
                 .join(async move || subscriptions.connect().await),
@@ -137,10 +137,10 @@ struct Subscriber {
 
 struct SubscriberState {
     waiters: WaiterRegistry,
-    /// The channels to which the connection is subscribed.
+    /// The channels to which the connection has a subscription.
     channels: Mutex<HashSet<Arc<str>>>,
     asking: Mutex<HashMap<Arc<str>, Arc<SingleFlight<()>>>>,
-    /// When the connection was last probed.
+    /// The time of the connection's last probe.
     looked: Mutex<LeaseInstant>,
     ended: AtomicBool,
 }
@@ -174,7 +174,7 @@ impl Subscriber {
         }
         let flight = self.state.flight(channel);
         let (subscriber, channel) = (self.clone(), Arc::clone(channel));
-        // This future is boxed, because it is rarely needed.
+        // Few calls need this future, and the box keeps the futures of the other calls small.
         Box::pin(flight.join(move || subscriber.subscribe(channel))).await
     }
 
@@ -187,8 +187,8 @@ impl Subscriber {
         self.state.end();
     }
 
-    /// Probes the connection periodically. The client rarely writes to this connection, so lost packets would not be
-    /// noticed without a probe.
+    /// Probes the connection periodically. The client rarely writes to this connection, so the client would not notice
+    /// lost packets without a probe.
     fn look(&self) {
         if !self.state.is_due() {
             return;

@@ -26,7 +26,7 @@ struct SlotRange {
 }
 
 impl SlotMap {
-    /// Parses the reply to `CLUSTER SLOTS` of a server on `host`. A server that does not know its host omits it.
+    /// Parses the reply to `CLUSTER SLOTS` of a server on `host`. A server that does not know its host omits the host.
     pub(super) fn read(slots: &Value, host: &str) -> Option<Self> {
         let Value::Array(ranges) = slots else {
             return None;
@@ -112,7 +112,7 @@ pub(crate) fn hash_slot(key: &str) -> u16 {
     crc16(hash_tag(key).as_bytes()) % SLOTS
 }
 
-/// CRC-16/XMODEM.
+/// Computes the CRC-16/XMODEM.
 fn crc16(bytes: &[u8]) -> u16 {
     let mut crc = 0_u16;
     for byte in bytes {
@@ -128,7 +128,7 @@ fn crc16(bytes: &[u8]) -> u16 {
     crc
 }
 
-/// The number of members that are queried.
+/// The number of members that the client queries.
 const ASKED: usize = 5;
 
 /// Picks known masters and seeds alternately, because all masters or all seeds may be down.

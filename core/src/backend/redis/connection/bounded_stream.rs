@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::backend::redis::reply_size::{ReplySize, ReplyTooLarge};
 use crate::runtime;
 
-/// The largest number of bytes that one poll reads. This is thousands of the shortest replies, and takes less than a
-/// millisecond.
+/// The largest number of bytes that one poll reads. A poll can read thousands of the shortest replies, and takes less
+/// than a millisecond.
 const PER_POLL: usize = 16 * 1024;
 
 /// The state of a connection's stream, for the tasks that poll the connection.
@@ -22,7 +22,7 @@ pub(crate) struct Reading(Arc<StreamState>);
 
 #[derive(Debug, Default)]
 struct StreamState {
-    /// The number of bytes that may still be read in the current poll.
+    /// The number of bytes that the stream may still read in the current poll.
     left: AtomicUsize,
     too_large: OnceLock<ReplyTooLarge>,
 }
@@ -38,8 +38,8 @@ impl Reading {
         .await
     }
 
-    /// Returns the reply for which the connection was closed, if any. The `redis` crate reports this reply to at most
-    /// one caller.
+    /// Returns the error of the reply that was too large, if there was one. The client has closed the connection
+    /// because of that reply. The `redis` crate reports this error to at most one caller.
     pub(crate) fn too_large(&self) -> Option<ReplyTooLarge> {
         self.0.too_large.get().copied()
     }
@@ -54,8 +54,8 @@ impl Reading {
     }
 }
 
-/// Reads at most the allowed amount in each poll. After that amount, the task yields, so that other tasks are polled
-/// first.
+/// Reads at most the allowed amount in each poll. After that amount, the task yields, so that the runtime polls other
+/// tasks first.
 ///
 /// The `redis` crate reads as long as there is input. With a server that sends without a pause, one poll would never
 /// return, and would block a thread of the runtime.

@@ -18,8 +18,8 @@ pub(crate) struct ConnectionState {
 }
 
 impl ConnectionState {
-    /// Declares the connection as used: the handler then notifies waiters of its end. Before this call the connection
-    /// is only being tested.
+    /// Declares the connection as used. From then on the handler notifies waiters when the connection ends. Before this
+    /// call the client only tests the connection.
     pub(crate) fn used(&self) {
         self.in_use.store(true, Ordering::Release);
     }

@@ -27,8 +27,8 @@ use super::wait_command_pool::WaitCommandPool;
 use crate::clock::LeaseInstant;
 use crate::runtime::{Runtime, timeout};
 
-/// If a PING has no reply for this time, the connection counts as broken. Without the PING, lost packets would not be
-/// noticed.
+/// The time without a reply to a PING after which a connection counts as broken. Without the PING, the client would not
+/// notice lost packets.
 const SILENCE: Duration = Duration::from_secs(1);
 
 /// Contains the current connection of all callers.
@@ -103,8 +103,8 @@ impl Connection {
 }
 
 impl ConnectionCell {
-    /// Returns the connection; `None` if it has ended. A request that finds no connection has definitely not reached
-    /// the server.
+    /// Returns the connection, or `None` if the connection has ended. Without a connection the client has definitely
+    /// not sent the request.
     pub(crate) fn live(&self) -> Option<Arc<Connection>> {
         let live = self.0.lock().clone();
         live.filter(|live| !live.health.is_over())

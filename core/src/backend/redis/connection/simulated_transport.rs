@@ -29,7 +29,8 @@ pub(crate) struct SimulatedTransport {
 }
 
 impl SimulatedTransport {
-    /// Creates a simulated server. `client` contains the settings of the connection, and an address that is ignored.
+    /// Creates a simulated server. `client` contains the settings of the connection, and an address that this transport
+    /// ignores.
     pub(crate) fn new(
         client: redis::Client,
         connector: impl Fn() -> Connecting + Send + Sync + 'static,

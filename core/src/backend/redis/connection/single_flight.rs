@@ -17,7 +17,7 @@ type FlightResult<T> = Result<T, BackendError>;
 
 type Flights<T> = Vec<(Id, watch::Receiver<Option<FlightResult<T>>>)>;
 
-/// Work that is done once for all concurrent callers.
+/// Work that one task does for all concurrent callers.
 pub(crate) struct SingleFlight<T> {
     /// At most one task per runtime. Callers in one runtime must not wait for another runtime, because that runtime may
     /// not be driven.

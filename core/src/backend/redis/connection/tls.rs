@@ -26,7 +26,7 @@ pub(crate) fn check(certificates: &Certificates, url: &str) -> Result<(), Connec
     Ok(())
 }
 
-/// Connects to `host` over TLS. The certificate of `host` must be trusted.
+/// Connects to `host` over TLS. Returns an error if the client does not trust the certificate of `host`.
 pub(crate) async fn over(
     stream: TcpStream,
     host: &str,

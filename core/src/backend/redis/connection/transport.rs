@@ -35,8 +35,8 @@ use crate::runtime::{Runtime, timeout};
 /// The largest reply on a lock's connection, in bytes. Valid replies are far smaller.
 pub(crate) const LARGEST_REPLY: usize = 16 * 1024 * 1024;
 
-/// How long a woken caller that does not poll may block others. The actual time is at most twice as long. A busy
-/// runtime sometimes needs this time to poll a woken task.
+/// The time for which a woken caller that does not poll may block others. The actual time is at most twice as long. A
+/// busy runtime sometimes needs this time to poll a woken task.
 const PATIENCE: Duration = Duration::from_millis(10);
 
 /// An open connection. The connection ends when this value is dropped.
@@ -134,7 +134,7 @@ fn outside() -> RedisError {
     RedisError::from((ErrorKind::Client, message))
 }
 
-/// Returns whether all settings can be applied here. The crate exposes a linger time only in its Debug text.
+/// Returns whether this module can apply all settings. The `redis` crate exposes a linger time only in its Debug text.
 fn has_no_hidden_setting(settings: &TcpSettings) -> bool {
     let mut known = TcpSettings::default().set_nodelay(settings.nodelay());
     if let Some(keepalive) = settings.keepalive() {
@@ -170,10 +170,10 @@ async fn tcp(host: &str, port: u16, settings: &TcpSettings) -> io::Result<TcpStr
     Ok(stream)
 }
 
-/// What connections to a server can be opened with: a [`Client`] of the `redis` crate.
+/// Converts a value into a [`Client`] of the `redis` crate, with which this crate opens connections.
 ///
-/// An open connection or a pool cannot be used. Waiters are notified by RESP3 pushes, and a connection must request
-/// pushes when it is opened. A pool gives its connections to other callers.
+/// This crate cannot use an open connection or a pool. The server notifies waiters by RESP3 pushes, and the client must
+/// request pushes when it opens a connection. A pool gives its connections to other callers.
 #[diagnostic::on_unimplemented(
     message = "locks cannot use a `{Self}`",
     note = "waiters are notified by RESP3 pushes, and a connection must request pushes when it is opened; pass the `redis::Client` that opened it, or connect by URL"
@@ -199,7 +199,7 @@ mod sealed {
 pub(crate) struct ConnectionSettings {
     pub(crate) tcp: Option<TcpSettings>,
     /// A `Client` of the `redis` crate does not expose its certificates, so the crate must open the connections of such
-    /// a client. On such connections neither the size of a reply nor the input per poll is limited.
+    /// a client. On such connections this crate limits neither the size of a reply nor the input per poll.
     #[cfg(feature = "tls-rustls")]
     pub(crate) certificates: Arc<Certificates>,
     #[cfg(feature = "credentials-provider")]

@@ -7,7 +7,7 @@ use redis::{AsyncConnectionConfig, Pipeline, RedisError, Value};
 
 use super::transport::{LARGEST_REPLY, OpenConnection, Target};
 
-/// The number of idle connections that are kept.
+/// The largest number of idle connections that the pool keeps.
 const KEPT: usize = 8;
 
 /// How many replicas must acknowledge a write, and how long to wait for them.
@@ -48,8 +48,8 @@ impl WaitCommandPool {
         }
     }
 
-    /// Sends commands, and waits for the replicas. A connection is not used again if its caller did not wait for the
-    /// reply.
+    /// Sends commands, and waits for the replicas. The pool does not reuse a connection if its caller did not wait for
+    /// the reply.
     pub(crate) async fn exchange(
         &self,
         commands: &Pipeline,
@@ -75,8 +75,8 @@ impl WaitCommandPool {
                 .send_packed_commands(&all, 0, count + 1);
             match sent.await {
                 Ok(answer) => break (connection, answer),
-                // The connection ended while it was idle. If the server received the request anyway, the next request
-                // is a duplicate.
+                // The connection ended while it was idle. If the server has received the request in spite of the error,
+                // the next request is a duplicate request.
                 Err(error) if was_idle && error.is_connection_dropped() => why = WaitError::Sent,
                 Err(error) => return Err(WaitError::Sent(error)),
             }
@@ -108,8 +108,8 @@ impl WaitCommandPool {
 
 /// The reason why it is unknown whether replicas have a write.
 pub(crate) enum WaitError {
-    /// The commands were not sent, because there was no connection.
+    /// The client did not send the commands, because there was no connection.
     Unsent(RedisError),
-    /// The commands may have been executed.
+    /// The server may have executed the commands.
     Sent(RedisError),
 }

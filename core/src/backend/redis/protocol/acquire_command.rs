@@ -1,4 +1,4 @@
-//! The acquire request as it is sent.
+//! The acquire request in the form that the client sends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ pub(crate) struct AcquireCommand {
 #[derive(Debug, Clone)]
 pub(crate) struct ClientContext {
     pub(crate) scripts: Arc<LockScripts>,
-    /// The channel on which waiters are notified.
+    /// The channel on which the server notifies waiters.
     pub(crate) channel: Arc<str>,
     pub(crate) heal: bool,
     /// Whether a call names all keys of a lock, as a Cluster requires.

@@ -1,4 +1,4 @@
-//! The release or cleanup request as it is sent.
+//! The release or cleanup request in the form that the client sends.
 
 use redis::Cmd;
 
@@ -11,7 +11,7 @@ use crate::{AttemptId, Key};
 pub(crate) struct ReleaseCommand {
     pub(crate) key: Key,
     pub(crate) owner: AttemptId,
-    /// Duplicates of the owner's requests may arrive until this time, on the server's clock.
+    /// Duplicate requests of the owner may arrive until this time, on the server's clock.
     pub(crate) latest_expiry: u64,
     pub(crate) named: Option<Successor>,
 }

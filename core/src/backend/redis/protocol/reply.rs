@@ -51,7 +51,7 @@ pub(crate) enum ReleaseReply {
         held: bool,
         outcome: HandoffOutcome,
     },
-    /// The owner's lock and queue position have ended, but duplicates of its request may still arrive.
+    /// The owner's lock and queue position have ended, but duplicate requests of the owner may still arrive.
     Unsealed,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn acquired(value: Value) -> Result<AcquireReply, BackendError> {
     })
 }
 
-/// Parses one digit for each of `count` leases: whether it was extended.
+/// Parses one digit for each of `count` leases. The digit states whether the server extended the lease.
 pub(crate) fn digits(value: Value, count: usize) -> Result<Vec<bool>, BackendError> {
     let digits: String = read(value)?;
     let said = digits.bytes().map(|digit| match digit {

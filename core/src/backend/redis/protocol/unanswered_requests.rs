@@ -11,7 +11,7 @@ use crate::backend::redis::timing::COPIES_LAST;
 use crate::clock::LeaseInstant;
 use crate::sweep_limit::SweepLimit;
 
-/// The smallest number of unanswered requests at which expired requests are removed.
+/// The smallest number of unanswered requests at which the client removes expired requests.
 const MANY: usize = 64;
 
 /// Estimates the server's clock after the first reply, and tracks the requests without a reply.
@@ -35,7 +35,8 @@ struct RequestLog {
 struct UnansweredRequest {
     /// From this time on, by its own clock, the server refuses all duplicates.
     expiry: u64,
-    /// When the entry can be removed even without a cleanup, long after the request expired.
+    /// The time from which the client may remove the entry even without a cleanup. This is long after the request
+    /// expired.
     forget_at: LeaseInstant,
 }
 
@@ -52,14 +53,14 @@ impl UnansweredRequests {
         }
     }
 
-    /// Updates the estimate of the server's clock from the reply to a request that was sent at `sent`.
+    /// Updates the estimate of the server's clock from the reply to a request that the client sent at `sent`.
     pub(crate) fn observe_time(&self, sent: LeaseInstant, server_micros: u64) {
         let since_start = micros(sent.since(self.start));
         self.state.lock().server_start = Some(server_micros.saturating_sub(since_start));
     }
 
-    /// Returns the server time from which a request that is sent now is refused; `None` if the server's clock is not
-    /// known yet.
+    /// Returns the server time from which the server refuses a request that the client sends now. Returns `None` if the
+    /// server's clock is not known yet.
     pub(crate) fn expiry(&self) -> Option<u64> {
         self.expiry_at(LeaseInstant::now())
     }
@@ -85,9 +86,9 @@ impl UnansweredRequests {
         }
     }
 
-    /// Returns the server time until which duplicates of the owner's requests may be executed; zero if all have a
-    /// reply. This is not a duration, because the estimate of the server's clock may be ahead by the time that the
-    /// reply took.
+    /// Returns the server time until which the server may execute duplicate requests of the owner. Returns zero if all
+    /// requests of the owner have a reply. The result is not a duration, because the estimate of the server's clock may
+    /// be ahead by the time that the reply took.
     pub(crate) fn latest_expiry(&self, owner: AttemptId) -> u64 {
         let state = self.state.lock();
         let copy = state.unanswered.get(&owner);

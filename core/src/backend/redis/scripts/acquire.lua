@@ -1,13 +1,14 @@
--- Acquires the lock, confirms a grant, repeats the result of an earlier duplicate, or replies that the lock is busy.
+-- Acquires the lock, confirms a grant, repeats the result of an earlier request of the attempt, or replies that the
+-- lock is busy.
 local kind = parse_mode(mode)
 
--- A duplicate that arrives after the cleanup of its attempt must not acquire the lock (no-ghost).
+-- A duplicate request that arrives after the cleanup of its attempt must not acquire the lock (no-ghost).
 if now >= expires_at or is_ended then
   return 'late ' .. now_text
 end
 
--- If the owner has downgraded its lock since, a duplicate must not acquire the lock exclusively. The other readers
--- would lose it.
+-- If the owner has downgraded its lock since, a duplicate request must not acquire the lock exclusively, because the
+-- other readers would lose the lock.
 if has_share(owner) and kind ~= holder then
   return 'late ' .. now_text
 end
@@ -16,9 +17,9 @@ local token, token_owner = string.match(record, '^(%d+) (.*)$')
 local mine = holder == owner or has_share(owner)
 
 if not mine and previous_owner ~= '' then
-  -- A handover: the caller accepts the lock from its previous owner, once, if its token and its secret are correct. The
-  -- previous owner had confirmed its own grant. So the last token belongs to the previous owner, and the previous owner
-  -- does not have a position in the queue.
+  -- In a handover, the caller accepts the lock from the previous owner if the caller's token and secret are correct.
+  -- This is possible only once. The previous owner had confirmed its own grant. So the last token belongs to the
+  -- previous owner, and the previous owner does not have a position in the queue.
   local handover, noted = KEYS[8] or aux_key(queue, 'handover'), nil
   if holder == previous_owner and token_owner == previous_owner and not redis.call('ZSCORE', queue, previous_owner) then
     noted = redis.call('GET', handover)
@@ -26,22 +27,22 @@ if not mine and previous_owner ~= '' then
   if not noted or noted ~= previous_owner .. ' ' .. (ARGV[8] or '') or not string.find(noted, ' ' .. token .. ' ', 1, true) then
     return 'spent ' .. now_text
   end
-  -- From here on the previous owner cannot release the lock, so a tombstone makes the server refuse duplicates of its
-  -- request.
+  -- From here on the previous owner cannot release the lock, so a tombstone makes the server refuse duplicate requests
+  -- of the previous owner.
   redis.call('PEXPIRE', lock, ttl_ms)
   redis.call('SET', KEYS[7] or aux_key(queue, 'sealed:' .. previous_owner), '1', 'PX', COPIES_MS)
   redis.call('DEL', handover)
   mine = true
 end
 
--- A free lock, or a free share of it, is granted to the first waiter, not to a newcomer (in-order). Waiters behind the
--- caller do not count (no-stall).
+-- This grants a free lock, or a free share of a lock, to the first waiter, not to a newcomer (in-order). Waiters behind
+-- the caller do not count (no-stall).
 local turn = mine
 if not mine and (not holder or has_many_holders()) then
   turn = grant_next(owner) and is_compatible(mode)
 end
 
--- Permits cannot be mixed with the other modes on one key.
+-- One key is either a lock or a semaphore.
 if holder and not mine and (kind == PERMITS) ~= (holder == PERMITS) then
   return 'mixed ' .. now_text
 end
@@ -74,8 +75,8 @@ if not turn then
   return 'busy ' .. now_text .. ' ' .. number(left_ms) .. ' ' .. (is_first and '1' or '0')
 end
 
--- The last token belongs to this attempt, so the request is a duplicate. The token's owner decides this, not the queue
--- position, because the position may have ended (tokens-differ). The TTL is set again, because the caller counts its
+-- The last token belongs to this attempt, so this is a duplicate request. The token's owner decides this, not the queue
+-- position, because the position may have ended (tokens-differ). This sets the TTL again, because the caller counts its
 -- lease from this request (exclusion).
 if mine and token_owner == owner then
   set_holder(owner, mode, ttl_ms)
@@ -83,8 +84,8 @@ if mine and token_owner == owner then
   return 'granted ' .. now_text .. ' ' .. token
 end
 
--- Concurrent readers have the same token, which was generated for the first of them. With this token fences reject all
--- earlier writers, and do not reject the other readers.
+-- Concurrent readers have the same token, which the server generated for the first reader. With this token fences
+-- reject all earlier writers, and do not reject the other readers.
 if kind == SHARED and token_owner == SHARED then
   set_holder(owner, mode, ttl_ms)
   redis.call('PEXPIRE', fence, FENCE_MS)

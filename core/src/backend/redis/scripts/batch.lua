@@ -1,10 +1,10 @@
 -- Executes concurrent requests: first all releases and cleanups, as `release.lua` would, and then all acquires, as
--- `acquire.lua` would. Locks without waiters are read and written together. There is one difference: once a script has
--- written, even for a release, a server without free memory refuses none of its writes.
+-- `acquire.lua` would. The script reads and writes locks without waiters together. There is one difference: once the
+-- script has written, even for a release, a server without free memory refuses none of the script's writes.
 local releases, inbox, heal = tonumber(ARGV[1]), ARGV[2], ARGV[3]
 local acquires = (#KEYS - releases * 2) / 4
 
--- Where the keys and arguments of a release, and of an acquire, begin.
+-- These functions return where the keys and arguments of a release, or of an acquire, begin.
 local function release_at(i)
   return i * 2 - 1, 1 + i * 3
 end
@@ -12,7 +12,8 @@ local function acquire_at(i)
   return releases * 2 + i * 4 - 3, releases * 3 + i * 4
 end
 
--- A failed request has no effect. The client sends it again alone, so that its error concerns no other request.
+-- A failed request has no effect. The client sends the request again alone, so that its error concerns no other
+-- request.
 local ALONE = '0'
 local function carry_out(request, keys, arguments)
   local done, answer = pcall(request, keys, arguments)
@@ -63,7 +64,7 @@ for i = 1, acquires do
   local owner, ttl_ms = ARGV[a], ARGV[a + 1]
   local r = releases + i * 3
   local holder, record, is_ended = found[r - 2], found[r - 1], found[r]
-  -- If several acquires are for the same free lock, the first succeeds.
+  -- An earlier acquire of this batch may have locked the same key since the reads, so the write below uses NX.
   if not holder and record and not is_ended and not was_released[lock] and now < tonumber(ARGV[a + 3])
       and (queued == 0 or redis.call('EXISTS', queue) == 0) then
     local token = next_token(record, now, now_text)

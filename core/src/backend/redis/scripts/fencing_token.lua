@@ -1,5 +1,5 @@
 -- Returns the token that follows the fence record, as text, or nil if no token is left. The time is the minimum, in
--- case the record was lost (tokens-grow).
+-- case the server has lost the record (tokens-grow).
 local function next_token(record, now, now_text)
   -- A token that is a time has 16 digits, followed by a space.
   local last = tonumber(string.sub(record, 1, 17))

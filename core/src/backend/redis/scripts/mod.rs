@@ -1,4 +1,4 @@
-//! The Lua scripts of locks on one server, and how they are called and loaded.
+//! The Lua scripts of locks on one server, and the calls that load and execute the scripts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,12 +96,13 @@ impl LockScripts {
 /// Returns the constants of all scripts, with the backend's `fence_ttl`.
 fn constants(fence_ttl: Duration) -> String {
     let [default, set] = [FENCE_TTL, fence_ttl].map(fence_constants);
-    // The step is replaced first, because it is a bare number, and the new time could contain the same digits.
+    // This replaces the step first, because the step is a bare number, and the new time could contain the same digits.
     let constants = include_str!("constants.lua").replace(&default.1, &set.1);
     constants.replace(&default.0, &set.0)
 }
 
-/// Returns the text of the constants for `fence_ttl`, and for the time within which a record's TTL is set only once.
+/// Returns the text of the constants for `fence_ttl`, and for the time within which the scripts set a record's TTL only
+/// once.
 fn fence_constants(fence_ttl: Duration) -> (String, String) {
     let step = fence_step(fence_ttl).as_micros();
     (format!("'{}'", fence_ttl.as_millis()), step.to_string())
@@ -120,7 +121,7 @@ impl Script {
         Self { text, hash }
     }
 
-    /// Calls the script by its hash, so that its text is not sent each time.
+    /// Calls the script by its hash, so that the client does not send the text each time.
     pub(crate) fn call(&self, keys: &[&str], arguments: &[&str]) -> Cmd {
         let words = keys.iter().chain(arguments);
         let bytes: usize = words.map(|word| word.len()).sum();

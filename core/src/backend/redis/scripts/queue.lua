@@ -16,8 +16,8 @@ local function has_share(owner)
   return has_many_holders() and redis.call('ZSCORE', shares, owner .. ':0')
 end
 
--- Each shared holder or permit ends with its own lease, and the lock is free when the last of them ends. A server
--- without free memory refuses only the first write of a script, and it never refuses this write.
+-- Each shared holder or permit expires with its own lease. The lock is free when the last lease ends. A server without
+-- free memory refuses only the first write of a script, and never refuses this write.
 if has_many_holders() then
   redis.call('ZREMRANGEBYSCORE', shares, '-inf', now_text)
   if redis.call('ZCARD', shares) == 0 then
@@ -26,7 +26,7 @@ if has_many_holders() then
   end
 end
 
--- A mode is `x` (exclusive), `s` (shared), or `p2/5` (two of five permits).
+-- Parses a mode, which is `x` (exclusive), `s` (shared), or `p2/5` (two of five permits).
 local function parse_mode(mode)
   local count, of = string.match(mode, '^p(%d+)/(%d+)$')
   if count then
@@ -35,7 +35,7 @@ local function parse_mode(mode)
   return mode == 's' and SHARED, 1, nil
 end
 
--- Whether the lock can be held in this mode together with its holders.
+-- Returns whether a new holder in this mode can hold the lock together with the current holders.
 local function is_compatible(mode)
   if not holder then
     return true
@@ -44,7 +44,7 @@ local function is_compatible(mode)
   return holder == kind and (kind == SHARED or redis.call('ZCARD', shares) + count <= of)
 end
 
--- The key expires with its last shared holder or permit, for programs that read only this key.
+-- Makes the lock's key expire with the last shared holder or permit, for programs that read only this key.
 local function set_expiry_of_last_share()
   local last = redis.call('ZREVRANGE', shares, 0, 0, 'WITHSCORES')[2]
   local ends_ms = math.ceil(tonumber(last) / 1000) + 1
@@ -64,7 +64,7 @@ local function set_holder(owner, mode, ttl_ms)
     return
   end
   if not holder then
-    -- These entries belong to a lock that was released by force.
+    -- These entries belong to a lock that an operator has released by force.
     redis.call('DEL', shares)
     holder = kind
   end
@@ -88,19 +88,21 @@ end
 
 -- Grants the lock to the first waiters, as long as their modes are compatible. Each of these waiters holds the lock for
 -- the time within which it must confirm, and keeps its position until it confirms (in-order). The position expires with
--- the grant, so a waiter that does not confirm does not delay others (no-stall). A waiter with an incompatible mode is
--- not skipped, so that readers do not starve a writer.
+-- the grant, so a waiter that does not confirm does not delay others (no-stall). The loop does not skip a waiter with
+-- an incompatible mode, so that readers do not starve a writer.
 --
--- A position with an expired lease is removed (no-stall). A waiter without a subscriber is skipped, because its process
--- may have ended. The waiter keeps its position until its lease ends, because its process may also be reconnecting. A
--- message to a waiter that is not granted the lock names no owner, and only checks for a subscriber.
+-- The loop removes a position with an expired lease (no-stall). The loop skips a waiter without a subscriber, because
+-- the waiter's process may have ended. The waiter keeps its position until the end of the position's lease, because the
+-- process may also be reconnecting. If the script does not grant the lock to a waiter, the message to that waiter names
+-- no owner, and only checks for a subscriber.
 --
--- The successor gets no message, because the reply to this call contains its token. Its lease counts from before this
--- call was sent (exclusion). The effect equals a grant and its confirmation: the successor is served in its turn
--- (in-order), and receives a new token (backed). Until its first renewal, its TTL is only the TTL of a grant.
+-- The successor gets no message, because the reply to this call contains its token. The successor's lease counts from
+-- before the client sent this call (exclusion). The effect equals a grant and its confirmation: the successor receives
+-- the lock in its turn (in-order), with a new token (backed). Until its first renewal, its TTL is only the TTL of a
+-- grant.
 --
 -- Returns two values. The first is whether the loop reached the caller's position, or the end of the queue without a
--- waiter before the caller. The second is the successor's token, if the successor was granted the lock.
+-- waiter before the caller. The second is the successor's token, if the loop granted the lock to the successor.
 local function grant_next(caller, successor)
   local place = 0
   for _ = 1, MAX_POSITIONS do

@@ -6,14 +6,14 @@ held = held or end_holds(owner)
 local waited = redis.call('ZREM', queue, owner) == 1
 redis.call('HDEL', leases, owner)
 local successor_token
--- This call must notify the waiters, because an expired lease does not notify them. A waiter that leaves may have
--- blocked the waiters after it.
+-- This call must notify the waiters, because the server does not notify waiters when a lease expires. A waiter that
+-- leaves may have blocked the waiters after it.
 if held or not holder or (waited and has_many_holders()) then
   successor_token = select(2, grant_next(nil, successor))
 end
 
--- Duplicates without a reply may still arrive. A tombstone makes the server refuse them until they expire. It lasts a
--- millisecond longer, because the server expires keys by another clock.
+-- Duplicate requests without a reply may still arrive. A tombstone makes the server refuse these requests until they
+-- expire. The tombstone lasts a millisecond longer, because the server expires keys by another clock.
 if copies_until > now then
   local tombstone_ms = math.ceil((copies_until - now) / 1000) + 1
   local set = redis.pcall('SET', KEYS[4] or aux_key(queue, 'sealed:' .. owner), '1', 'PX', number(tombstone_ms))
@@ -25,6 +25,6 @@ local ended = held and 'left' or 'absent'
 if successor_token then
   return ended .. ' ' .. successor_token
 end
--- A release that names a successor expects it in the queue. If the queue is empty, positions were lost, and all waiters
--- must poll now (no-stall).
+-- A successor that is set here should be in the queue. If the queue is empty, the server has lost positions, and all
+-- waiters must poll now (no-stall).
 return successor and redis.call('EXISTS', queue) == 0 and ended .. ' unawaited' or ended

@@ -1,20 +1,21 @@
--- Hands the lock off to the successor that the release names, as `release.lua` would, in fewer steps. A release without
--- a successor does not name the fence. The successor is granted the lock for GRANT_MS. So a successor that is not
--- polled delays others for at most that time (no-stall).
+-- Hands off the lock to the successor that the release names, as `release.lua` would, in fewer steps. A release without
+-- a successor does not name the fence. The script grants the lock to the successor for GRANT_MS. So a successor that is
+-- not polled delays others for at most that time (no-stall).
 local fence = KEYS[3]
--- Set for a successor that is not in the queue: the server refuses its request from this time on.
+-- The server refuses the successor's request from this time on. Set for a successor that is not in the queue.
 local successor_expiry = tonumber(ARGV[4])
 
 if successor_expiry then
-  -- Equivalent to the release followed by the successor's acquire. If there are waiters in the queue, the successor is
-  -- behind them (in-order), and sends its own request. An abandoned attempt must not acquire the lock (no-ghost).
+  -- This is equivalent to the release followed by the successor's acquire. If there are waiters in the queue, the
+  -- successor is behind them (in-order), and sends its own request. An abandoned attempt must not acquire the lock
+  -- (no-ghost).
   local successor_tombstone = KEYS[7] or aux_key(queue, 'sealed:' .. successor)
   if copies_until == 0 and redis.call('EXISTS', queue, successor_tombstone) == 0 then
     local found = redis.call('MGET', lock, fence)
     local now, now_text = time()
     local token = found[2] and now < successor_expiry and next_token(found[2], now, now_text)
     if token and found[1] == owner then
-      -- If there is not enough memory for the grant, the lock is released anyway.
+      -- If there is not enough memory for the grant, the script still releases the lock.
       if redis.pcall('SET', lock, successor, 'PX', GRANT_MS).ok then
         redis.call('SET', fence, token .. ' ' .. successor, 'PX', FENCE_MS)
         return 'left ' .. token

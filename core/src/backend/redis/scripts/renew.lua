@@ -1,9 +1,9 @@
--- Extends the leases of exclusive locks. A lease is extended only if its owner still holds the lock, under the owner's
--- token (no-revival). Returns a digit for each lock, in order. The script does not use the prelude, because it reads
--- only two keys of each lock.
+-- Extends the leases of exclusive locks. The script extends a lease only if its owner still holds the lock, under the
+-- owner's token (no-revival). Returns a digit for each lock, in order. The script does not use the prelude, because it
+-- reads only two keys of each lock.
 local records = {}
 
--- All reads come first: an error means that no lease was extended.
+-- All reads come first, so that an error means that the script has extended no lease.
 for n = 1, #KEYS / 2 do
   local owner, token = ARGV[n * 3 - 2], ARGV[n * 3 - 1]
   if redis.call('GET', KEYS[n * 2 - 1]) == owner then

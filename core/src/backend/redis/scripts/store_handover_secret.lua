@@ -6,8 +6,8 @@ local drawn = token .. ' ' .. previous_owner
 if redis.call('GET', lock) ~= previous_owner or (redis.call('GET', fence) or drawn) ~= drawn then
   return 0
 end
--- A server without free memory refuses only the first write of a script. The secret is written first, because it has no
--- effect without the lease.
+-- A server without free memory refuses only the first write of a script. The script writes the secret first, because
+-- the secret has no effect without the lease.
 redis.call('SET', handover, previous_owner .. ' ' .. token .. ' ' .. secret, 'PX', ttl_ms)
 redis.call('SET', fence, drawn, 'PX', FENCE_MS)
 redis.call('PEXPIRE', lock, ttl_ms)

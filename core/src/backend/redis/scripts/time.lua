@@ -1,5 +1,5 @@
--- Times are microseconds of the server's clock: whole numbers below 2^53. Times are formatted with %.0f, because
--- tostring would round them. Formatting takes as long as a read, so no time is formatted twice.
+-- Times are microseconds of the server's clock: whole numbers below 2^53. The scripts format times with %.0f, because
+-- tostring would round them. Formatting takes as long as a read, so no script formats a time twice.
 
 -- From this number on Lua does not represent every whole number exactly.
 local TOKENS_END = 9007199254740992

@@ -2,16 +2,16 @@
 //!
 //! # Implementation details
 //!
-//! Sentinels do not always agree. After a disconnect, a Sentinel reports the old primary until another Sentinel
-//! sends it the new one. Also, an attacker may control a Sentinel. The server that this Sentinel reports would receive the
-//! servers' password, and would grant all locks. So a majority of the Sentinels in the URL must agree, whatever epoch
-//! the others report. The client does not connect until the Sentinels agree, which takes a short time after a failover.
-//! Each failover has an epoch. The client changes to another primary only if a majority reports a later epoch, so it
-//! never returns to the primary from before a failover.
+//! Sentinels do not always agree. After a disconnect, a Sentinel reports the old primary until another Sentinel sends
+//! it the new primary. Also, an attacker may control a Sentinel. The server that this Sentinel reports would receive
+//! the servers' password, and would grant all locks. So a majority of the Sentinels in the URL must agree, whatever
+//! epoch the others report. The client does not connect until the Sentinels agree, which takes a short time after a
+//! failover. Each failover has an epoch. The client changes to another primary only if a majority reports a later
+//! epoch, so it never returns to the primary from before a failover.
 //!
-//! If most Sentinels do not respond, all that respond must agree, even if only one responds. Sentinels often fail
-//! together with the primary that they monitor, and locks should work with one of three Sentinels. The cost is that an
-//! attacker succeeds by controlling one Sentinel and blocking the others.
+//! If most Sentinels do not respond, all Sentinels that respond must agree, even if only one responds. Sentinels often
+//! fail together with the primary that they monitor, and locks should work with one of three Sentinels. The cost is
+//! that an attacker succeeds by controlling one Sentinel and blocking the others.
 
 mod primary;
 
@@ -41,8 +41,8 @@ pub(crate) struct Sentinels {
     name: String,
     /// The settings for connections to the primary, whatever its address is.
     server: Target,
-    /// Whether the Sentinels have reported a primary before. If so, the URL is valid even if they report later that the
-    /// name is unknown. Operators remove the name for a moment to reset the monitoring of the primary.
+    /// Whether the Sentinels have reported a primary before. If so, the URL is valid even if the Sentinels report later
+    /// that the name is unknown. Operators remove the name for a moment to reset the monitoring of the primary.
     was_known: Arc<AtomicBool>,
 }
 
@@ -116,10 +116,10 @@ fn divided(votes: &Votes) -> BackendError {
     ))
 }
 
-/// A listener without a message for this long queries the Sentinel, because a message may have been lost.
+/// The time without a message after which a listener queries the Sentinel, because a message may have been lost.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// The pause before the other Sentinels are queried after one Sentinel's report; it doubles each time.
+/// The pause after one Sentinel's report, before the client queries the other Sentinels. The pause doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The maximum of that pause, and the pause before the client retries a Sentinel without a subscription.
@@ -175,7 +175,7 @@ const SHAPE: &str = "redis+sentinel://user:password@host:26379,host:26379/master
 const PORT: u16 = 26_379;
 
 impl Sentinels {
-    /// Returns the Sentinels in `url`; `prepare` adds our settings to theirs, and to the server's.
+    /// Returns the Sentinels in `url`. `prepare` adds our settings to the settings of the Sentinels and of the server.
     pub(crate) fn at(
         url: &str,
         prepare: impl Fn(ConnectionInfo) -> Result<Target, ConnectError>,
@@ -196,7 +196,7 @@ impl Sentinels {
         let server = servers.map(&prepare).next();
         let sentinels = parts.with_login(&login, PORT, "")?.into_iter();
         Ok(Self {
-            // A credentials provider is for the servers.
+            // A credentials provider applies only to the servers, not to the Sentinels.
             targets: sentinels
                 .map(|info| Ok(prepare(info)?.without_provider()))
                 .collect::<Result<_, ConnectError>>()?,

@@ -88,7 +88,7 @@ impl fmt::Display for Votes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, Primary { host, port, .. }) in self.given.iter().enumerate() {
             let comma = if number > 0 { ", " } else { "" };
-            // The name is escaped, because the reply may contain any characters.
+            // The reply may contain any characters, so this escapes the name.
             write!(f, "{comma}{}:{port}", host.escape_debug())?;
         }
         Ok(())
@@ -150,8 +150,8 @@ pub(super) async fn query(
     connection: &mut MultiplexedConnection,
     name: &str,
 ) -> Result<Primary, SentinelReply> {
-    // The epoch is queried before the address: an address that is newer than its epoch only causes another query. An
-    // older address with a newer epoch would be accepted.
+    // This queries the epoch before the address. An address that is newer than its epoch only causes another query. The
+    // client would accept an older address with a newer epoch.
     let mut ask = redis::pipe();
     ask.cmd("SENTINEL").arg("MASTER").arg(name);
     ask.cmd("SENTINEL").arg("GET-MASTER-ADDR-BY-NAME").arg(name);

@@ -2,19 +2,19 @@
 //!
 //! One call hands a lock from one task of a process to the next. The release of one task names the next task, and the
 //! server grants that task the lock in the same step. So a waiter that arrives just after another task of its process
-//! acquired the lock is parked for a moment, outside the server's queue. `WaiterRegistry` calls this module for each
+//! acquired the lock stays parked for a moment, outside the server's queue. `WaiterRegistry` calls this module for each
 //! event.
 //!
 //! # The states of a waiter
 //!
 //! | state | meaning |
 //! |---|---|
-//! | `Parked` | it sends no request yet, for at most [`PARKED_FOR`] |
-//! | `Named` | it was parked, and a release in flight names it; that release is also its acquire request |
-//! | `Requesting` | it sends acquire requests; the server may or may not have queued it |
-//! | `Queued` | the server has put it into its queue |
-//! | `Granted` | a release granted the lock to it, and it has not polled since |
-//! | `Gone` | its future was dropped while it was `Parked` or `Named`; if it arrives again, it is not parked |
+//! | `Parked` | the waiter sends no request yet, for at most [`PARKED_FOR`] |
+//! | `Named` | a release in flight names the parked waiter; that release is also the waiter's acquire request |
+//! | `Requesting` | the waiter sends acquire requests; the server may or may not have queued the waiter |
+//! | `Queued` | the server has put the waiter into its queue |
+//! | `Granted` | a release granted the lock to the waiter, and the waiter has not polled since |
+//! | `Gone` | the future of a `Parked` or `Named` waiter was dropped; if the waiter arrives again, it is not parked |
 //!
 //! # The events
 //!
@@ -35,8 +35,8 @@
 //! | `Interrupted` | all waiters are woken |
 //! | `ForgetAbandoned` | the abandoned waiters leave, as before each arrival |
 //!
-//! A release may contain a request for a waiter. If the waiter continues without the reply to that request, the request
-//! is recorded, so that the waiter's cleanup makes the server refuse it.
+//! A release may contain a request for a waiter. If the waiter continues without the reply to that request, this module
+//! reports the request, so that the waiter's cleanup makes the server refuse it.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -50,16 +50,16 @@ use crate::{AttemptId, FencingToken};
 #[cfg(test)]
 mod tests;
 
-/// The longest time for which a waiter is parked. A holder that has had the lock for longer will probably keep it.
+/// The longest time for which a waiter stays parked. A holder that has had the lock for longer will probably keep it.
 pub(crate) const PARKED_FOR: Duration = Duration::from_millis(10);
 
-/// The waiters of this process for one key, in the order in which they are served.
+/// The waiters of this process for one key, in the order of service.
 #[derive(Debug, Default)]
 pub(crate) struct LocalQueue {
-    /// The task of this process that holds the lock, or is being granted it.
+    /// The task of this process that holds the lock, or is about to receive it.
     holder: Option<LocalHolder>,
     waiters: VecDeque<Waiter>,
-    /// The effects of the event that is being applied.
+    /// The effects of the current event.
     effects: Effects,
 }
 
@@ -76,7 +76,7 @@ struct Waiter {
     state: State,
     /// The number of the waiter's futures. The number is zero if the task was dropped with its runtime.
     futures: usize,
-    /// When the waiter last had a future, if it does not have one now.
+    /// The time of the waiter's last future, if the waiter does not have a future now.
     alone_since: LeaseInstant,
 }
 
@@ -94,10 +94,10 @@ enum State {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LocalGrant {
     pub(crate) token: FencingToken,
-    /// When that release was sent. The lease counts from this time.
+    /// The time at which the client sent that release. The lease counts from this time.
     pub(crate) sent: LeaseInstant,
-    /// The number of interruptions of the connection when the release was sent. After a later interruption another
-    /// server may be the primary.
+    /// The number of interruptions of the connection when the client sent the release. After a later interruption
+    /// another server may be the primary.
     pub(crate) interruptions: u64,
 }
 
@@ -144,8 +144,8 @@ pub(crate) struct Effects {
     pub(crate) left: Vec<AttemptId>,
     /// The waiter that the release names.
     pub(crate) successor: Option<Successor>,
-    /// A request that may still arrive, and its expiry on the server's clock. The request is recorded before any waiter
-    /// is woken.
+    /// A request that may still arrive, and its expiry on the server's clock. The caller records the request before it
+    /// wakes any waiter.
     pub(crate) note: Option<(AttemptId, u64)>,
 }
 
@@ -154,7 +154,7 @@ pub(crate) struct Effects {
 pub(crate) enum Step {
     #[default]
     Ask,
-    /// Check again when woken, at the latest at this time.
+    /// Check again when woken, or at this time.
     Wait(LeaseInstant),
     Take(LocalGrant),
 }
@@ -163,7 +163,7 @@ pub(crate) enum Step {
 pub(crate) enum Wake {
     /// Poll immediately.
     Now,
-    /// Poll after a while, because this waiter is the first, and all waiters that could hand it the lock may have
+    /// Poll after a while, because this waiter is the first, and all waiters that could hand off the lock may have
     /// ended.
     First,
 }
@@ -202,7 +202,7 @@ impl LocalQueue {
             }
             Event::ForgetAbandoned => {
                 self.forget_abandoned(now);
-                // The release may have handed the lock to another process, so this holder parks no waiter.
+                // The release may have handed the lock to another process, so no waiter is parked for this holder.
                 let stays = |it: &LocalHolder| it.is_recent(now) || !self.waiters.is_empty();
                 self.holder = self.holder.filter(stays);
             }
@@ -225,7 +225,7 @@ impl LocalQueue {
         self.find(Waiter::is_in_line)
     }
 
-    /// Returns the first waiter that is queued, or was just granted the lock.
+    /// Returns the first waiter that is queued here or is `Granted`.
     pub(crate) fn longest_waiter(&self) -> Option<AttemptId> {
         self.find(Waiter::has_asked)
     }
@@ -328,7 +328,7 @@ impl LocalQueue {
         self.effects.successor = successor;
     }
 
-    /// Names a parked waiter. Does not name a waiter whose time is over, because that waiter is not being polled and
+    /// Names a parked waiter. Does not name a waiter whose time is over, because no task polls that waiter, and it
     /// would block others.
     fn name_parked(
         &mut self,
@@ -391,7 +391,7 @@ impl LocalQueue {
         self.effects.wake.push((owner, Wake::Now));
     }
 
-    /// Moves a waiter to the end of the queue, and makes it send a request.
+    /// Moves a waiter to the end of the queue, and makes the waiter send a request.
     fn ask(&mut self, owner: AttemptId) {
         if let Some(mut waiter) = self.take(owner) {
             waiter.state = State::Requesting;

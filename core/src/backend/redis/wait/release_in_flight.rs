@@ -1,10 +1,10 @@
-//! A release in progress. It may hand the lock to a waiter of this process, which then sends no request.
+//! A release in progress. The release may hand the lock to a waiter of this process, which then sends no request.
 //!
 //! A release names the waiter of its process that has waited longest. If that waiter is also the first in the server's
 //! queue, the script grants the lock to that waiter and confirms the grant. The reply contains the waiter's token. If
 //! the queue is empty, and the named waiter is parked, the script has the effect of that waiter's acquire. Any other
-//! reply means that the lock was not handed off. Without a reply the lock may have been handed off: the waiter then
-//! polls, and receives the reply to a duplicate request.
+//! reply means that the server did not hand off the lock. Without a reply, the server may have handed off the lock. The
+//! waiter then polls, and receives the reply to a duplicate request.
 
 use super::local_queue::{Event, LocalGrant, ReleaseEnd};
 use super::waiter_registry::WaiterRegistry;
@@ -22,13 +22,13 @@ pub(crate) struct ReleaseInFlight<'a> {
     key: &'a Key,
     successor: Option<Successor>,
     sent: LeaseInstant,
-    /// The number of interruptions of the connection when the release was sent.
+    /// The number of interruptions of the connection when the client sent the release.
     interruptions: u64,
 }
 
 impl<'a> ReleaseInFlight<'a> {
-    /// Begins a release. If duplicates of the owner's requests must be refused, the release cannot contain a request
-    /// for a waiter.
+    /// Begins a release. If the server must refuse duplicate requests of the owner, the release cannot contain a
+    /// request for a waiter.
     pub(crate) fn begin(
         waiters: &'a WaiterRegistry,
         copies: &'a UnansweredRequests,

@@ -20,7 +20,7 @@ use crate::{AttemptId, Key, runtime};
 /// Records requests that may still arrive. Redlock does not need this, because it does not have local hand-offs.
 type Copies<'a> = Option<&'a UnansweredRequests>;
 
-/// The smallest number of queues and waiters at which unused entries are removed.
+/// The smallest number of queues and waiters at which the client removes unused entries.
 const MANY: usize = 128;
 
 /// The waiters of this client, and the channel on which the server notifies them. All locks use one channel.
@@ -37,9 +37,9 @@ pub(crate) struct WaiterRegistry {
 struct RegisteredWaiters {
     queues: HashMap<Key, LocalQueue>,
     wake_ups: AttemptMap<Arc<WakeUps>>,
-    /// These waiters are woken after the mutex was unlocked.
+    /// The waiters to wake after unlocking the mutex.
     woken: Vec<(Arc<WakeUps>, Wake)>,
-    /// The number of queues and waiters at which unused entries are removed.
+    /// The number of queues and waiters at which the client removes unused entries.
     many: usize,
 }
 
@@ -80,8 +80,8 @@ impl WaiterRegistry {
         self.arrive(None, key, owner, arrival.unwrap_or_default())
     }
 
-    /// Registers `owner` before its request is sent, because a notification may arrive before the reply. If a release
-    /// contains a request for this waiter and has no reply, the request is recorded in `copies`.
+    /// Registers `owner` before the client sends its request, because a notification may arrive before the reply. If a
+    /// release contains a request for this waiter and has no reply, this records the request in `copies`.
     pub(crate) fn arrive<'a>(
         &'a self,
         copies: Copies<'a>,
@@ -121,7 +121,7 @@ impl WaiterRegistry {
         }
     }
 
-    /// Records that an attempt without a wait was granted the lock.
+    /// Records that the server granted the lock to an attempt without a wait.
     pub(crate) fn acquired(&self, key: &Key, owner: AttemptId) {
         self.apply(None, key, Event::Acquired(owner));
     }
@@ -143,15 +143,15 @@ impl WaiterRegistry {
         self.apply(None, key, Event::AttemptDropped(owner));
     }
 
-    /// Returns whether `owner` is the first waiter of this process for `key`. A waiter that was handed the lock is
-    /// ignored.
+    /// Returns whether `owner` is the first waiter of this process for `key`. Ignores a waiter to which a release has
+    /// handed the lock.
     pub(crate) fn is_first(&self, key: &Key, owner: AttemptId) -> bool {
         let registered = self.registered.lock();
         registered.queues.get(key).and_then(LocalQueue::first) == Some(owner)
     }
 
-    /// Returns whether another waiter of this process has waited longer for `key`, including a waiter that was just
-    /// handed the lock.
+    /// Returns whether another waiter of this process has waited longer for `key`. A waiter to which a release has just
+    /// handed the lock counts, too.
     pub(crate) fn is_behind_another(&self, key: &Key, owner: AttemptId) -> bool {
         let registered = self.registered.lock();
         let longest = registered
@@ -161,13 +161,13 @@ impl WaiterRegistry {
         longest.is_some_and(|it| it != owner)
     }
 
-    /// Returns how often the connection has been interrupted.
+    /// Returns the number of interruptions of the connection.
     pub(crate) fn interruptions(&self) -> u64 {
         *self.interruptions.borrow()
     }
 
-    /// Records an interruption: messages that were sent during it are lost, and the server may have lost its data. All
-    /// waiters poll, and all holders renew.
+    /// Records an interruption. Messages during the interruption are lost, and the server may have lost its data. So
+    /// all waiters poll, and the manager renews all locks.
     pub(crate) fn interruption(&self) {
         self.update(|registered| {
             self.interruptions.send_modify(|count| *count += 1);
@@ -198,7 +198,7 @@ impl WaiterRegistry {
 impl RegisteredWaiters {
     fn apply(&mut self, copies: Copies<'_>, key: &Key, event: Event) -> Effects {
         let now = LeaseInstant::now();
-        // This does not run each time, because there may be many waiters.
+        // There may be many waiters, so this does not run for each event.
         if self.len() >= self.many {
             self.apply_to_all(Event::ForgetAbandoned);
             self.many = MANY.max(self.len() * 2);
@@ -259,7 +259,7 @@ impl AsyncPushSender for WaiterRegistry {
         if push.kind == PushKind::Disconnection {
             self.interruption();
         }
-        // A message has a channel and a payload; the payload is the waiter's id.
+        // A message has a channel and a payload, and the payload is the waiter's id.
         if matches!(push.kind, PushKind::Message | PushKind::SMessage)
             && let Some(payload) = push.data.into_iter().nth(1)
             && let Ok(owner) = from_redis_value::<String>(payload)
@@ -285,7 +285,8 @@ pub(crate) struct Registration<'a> {
 }
 
 impl Registration<'_> {
-    /// Waits while the waiter is parked, and returns the grant if a release of this process has handed it the lock.
+    /// Waits while the waiter is parked, and returns the grant if a release of this process has handed the lock to the
+    /// waiter.
     pub(crate) async fn granted(&mut self) -> Option<LocalGrant> {
         while let Step::Wait(until) = self.step {
             let _woken = runtime::timeout(until.remaining(), self.wake_ups.next())?.await;
@@ -305,7 +306,7 @@ impl Registration<'_> {
         self.ends = Event::Queued(self.owner);
     }
 
-    /// Records that the request was granted the lock.
+    /// Records that the server granted the lock to the attempt.
     pub(crate) fn acquired(mut self) {
         self.ends = Event::Acquired(self.owner);
     }

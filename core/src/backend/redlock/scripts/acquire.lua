@@ -1,15 +1,16 @@
--- The vote of one node for a round: granted, with a token, or busy, with the owner of the lock on this node.
+-- Returns the vote of one node for a round. A granted vote contains a token, and a busy vote contains the owner of the
+-- lock on this node.
 local round, ttl_ms, hint = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local clamp, fence_ms = tonumber(ARGV[4]), ARGV[5]
 local waiter, since, inbox, waiter_ms = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local expires_at = tonumber(ARGV[10])
 
--- A duplicate that arrives after its round ended must not acquire the lock.
+-- A duplicate request that arrives after the end of its round must not acquire the lock.
 if now >= expires_at or redis.call('EXISTS', tombstone) == 1 then
   return {'late', number(now)}
 end
 
--- For a short time, a free lock is reserved for the notified waiter, and is not granted to a newcomer.
+-- For a short time, the node reserves a free lock for the notified waiter, and does not grant the lock to a newcomer.
 local reserved_for = not holder and redis.call('GET', reservation)
 if reserved_for == waiter then
   reserved_for = false
@@ -30,15 +31,15 @@ if reserved_for or (holder and not mine) then
   return {'busy', number(now), number(left_ms), reserved_for or holder}
 end
 
--- A duplicate of a granted request receives the same token.
+-- A duplicate request of a granted round receives the same token.
 if mine then
   redis.call('PEXPIRE', lock, ttl_ms)
   return {'granted', number(now), number(token)}
 end
 
--- With the client's hint all nodes generate the same token, so that a second exchange is not necessary. The hint is
--- limited, because a client with a fast clock must not raise the tokens of all other clients. The node's time is the
--- minimum, in case the counter was lost.
+-- With the client's hint all nodes generate the same token, so that a second exchange is not necessary. The node limits
+-- the hint, because a client with a fast clock must not raise the tokens of all other clients. The node's time is the
+-- minimum, in case the node has lost the counter.
 local drawn = math.max((token or 0) + 1, now, math.min(hint, now + clamp))
 if drawn >= 9007199254740992 then
   return {'exhausted', number(now), number(drawn)}

@@ -9,8 +9,8 @@ if token and token_owner ~= round then
   return 0
 end
 redis.call('PEXPIRE', lock, ttl_ms)
--- A node that granted late may have a smaller token than the round, and the token is then raised. A node may also have
--- a larger token, which belongs to the round, too.
+-- A node that granted late may have a smaller token than the round, and the script then raises the node's token. A node
+-- may also have a larger token, which belongs to the round, too.
 if not token or token < wanted then
   redis.call('SET', fence, number(wanted) .. ' ' .. round, 'PX', fence_ms)
 else

@@ -1,6 +1,6 @@
 -- Code that is part of all scripts. A single node does not decide: a majority must name the owner of a lock, and agree
--- on the token. Times are microseconds of the node's clock, whole numbers below 2^53, and are formatted with %.0f:
--- tostring would round them.
+-- on the token. Times are microseconds of the node's clock, whole numbers below 2^53. The scripts format times with
+-- %.0f, because tostring would round them.
 --
 -- Different versions may use the same locks, so the last four keys have the names of the first version: `line`,
 -- `places`, `turn` and `sealed`.
@@ -17,7 +17,7 @@ local function number(n)
   return string.format('%.0f', n)
 end
 
--- Returns the last token of this node, and the round for which it was generated.
+-- Returns the last token of this node, and the round for which this node generated it.
 local function fence_record()
   local token, token_owner = string.match(redis.call('GET', fence) or '', '^(%d+) (.*)$')
   return tonumber(token), token_owner
@@ -29,10 +29,10 @@ local function dequeue(waiter)
 end
 
 -- Notifies the waiter that has waited longest by the waiters' own clocks, so that most nodes notify the same waiter.
--- Reserves the lock for that waiter for `reserved_ms`. A position with an expired lease is removed, and a waiter
--- without a subscriber is skipped. The lease of a notified waiter is shortened, so a waiter that sends no request
--- delays only this release. A later request gives the waiter its position again. A write may fail because the node has
--- too little memory, and a message because a permission is missing. Neither must stop the script.
+-- Reserves the lock for that waiter for `reserved_ms`. Removes a position with an expired lease, and skips a waiter
+-- without a subscriber. Shortens the lease of a notified waiter, so that a waiter that sends no request delays only
+-- this release. A later request gives the waiter its position again. A write may fail because the node has too little
+-- memory, and a message because a permission is missing. Neither failure may stop the script.
 local function notify_next(notified_lease_ms, reserved_ms)
   local position = 0
   for _ = 1, MAX_POSITIONS do

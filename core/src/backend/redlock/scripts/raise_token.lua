@@ -1,5 +1,5 @@
--- Raises the token of this node to the token of the round. Only an equal token is acknowledged. A node with a larger
--- token has granted the lock to another round since, or would allow this token to be generated twice.
+-- Raises the token of this node to the token of the round. The node acknowledges only an equal token. A node with a
+-- larger token has granted the lock to another round since, or could generate this token a second time.
 local round, wanted, fence_ms = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local token, token_owner = fence_record()
 

@@ -10,15 +10,15 @@ if held then
 end
 if waiter ~= '' then
   dequeue(waiter)
-  -- The lock may have been reserved for the waiter that leaves.
+  -- The node may have reserved the lock for the waiter that leaves.
   if not holder then
     redis.call('DEL', reservation)
     notify_next(notified_lease_ms, reserved_ms)
   end
 end
 
--- Duplicates of the request without a reply may still arrive. A tombstone makes the node refuse them until they expire.
--- It lasts a millisecond longer, because the node expires keys by another clock.
+-- Duplicate requests without a reply may still arrive. A tombstone makes the node refuse these requests until they
+-- expire. The tombstone lasts a millisecond longer, because the node expires keys by another clock.
 if copies_until > now then
   local tombstone_ms = math.ceil((copies_until - now) / 1000) + 1
   local set = redis.pcall('SET', tombstone, '1', 'PX', number(tombstone_ms))

@@ -1,4 +1,4 @@
-//! Decides which caller drives the connection, and which wakers are called when there is input.
+//! Decides which caller drives the connection, and which wakers to call when there is input.
 
 use std::future::Future;
 use std::mem;
@@ -62,7 +62,8 @@ impl SharedDriveState {
         drop(exchange);
     }
 
-    /// Stores `waker` for the fallback driver, and returns its work; `None` if the connection has ended.
+    /// Stores `waker` for the fallback driver, and returns the driver's work. Returns `None` if the connection has
+    /// ended.
     pub(super) fn register_fallback(&self, waker: &Waker) -> Option<FallbackWork> {
         let mut drive = self.0.lock();
         if matches!(drive.exchange, FutureState::Over) {
@@ -104,7 +105,7 @@ impl SharedDriveState {
         self.0.lock().is_watched
     }
 
-    /// Returns the future to drive; `None` if another task is driving it, or if it has ended.
+    /// Returns the future to drive. Returns `None` if another task is driving the future, or if the future has ended.
     pub(super) fn begin(self: &Arc<Self>) -> Option<DriveGuard<'_>> {
         let mut drive = self.0.lock();
         match mem::replace(&mut drive.exchange, FutureState::Driven) {
@@ -155,7 +156,7 @@ pub(super) struct ReaderSnapshot {
     is_awaited: bool,
 }
 
-/// The wakers to call after the mutex was unlocked.
+/// The wakers to call after unlocking the mutex.
 #[derive(Default)]
 struct Wakeups {
     driver: Option<Waker>,
@@ -183,7 +184,7 @@ impl DriveState {
         self.comings = self.comings.wrapping_add(1);
     }
 
-    /// Returns the wakers to call; empty without work.
+    /// Returns the wakers to call. Returns no wakers if there is no work.
     fn wakeups(&mut self) -> Wakeups {
         if !self.is_woken {
             return Wakeups::default();
@@ -193,7 +194,7 @@ impl DriveState {
             (FutureState::Here(_), Some(_))
         );
         match (&self.exchange, &self.caller) {
-            // The wakers are called when the current driver is done.
+            // The current driver calls the wakers when it is done.
             (FutureState::Driven, _) => Wakeups::default(),
             (FutureState::Here(_), Some((_, caller))) => Wakeups {
                 driver: Some(caller.clone()),
@@ -257,7 +258,7 @@ impl DriveGuard<'_> {
         }
     }
 
-    /// Makes this caller the caller to wake, unless another caller is.
+    /// Makes this caller the caller to wake, unless there already is one.
     fn wait(&mut self, caller: &mut DriveWaiter<'_>, waker: &Waker) {
         let number = *caller.number.get_or_insert_with(|| {
             let mut drive = self.shared.0.lock();
@@ -267,7 +268,7 @@ impl DriveGuard<'_> {
         self.caller = Some((number, waker.clone()));
     }
 
-    /// Removes the caller.
+    /// Removes a caller that stops waiting.
     fn leave(&mut self, caller: &DriveWaiter<'_>) {
         self.leaver = caller.number;
     }
@@ -324,21 +325,21 @@ impl<'a> DriveWaiter<'a> {
         }
     }
 
-    /// Polls the reply. If no other caller is driving the connection, this caller drives it first.
+    /// Polls the reply. If no other caller is driving the connection, this caller first drives the connection.
     pub(super) fn poll<T>(
         &mut self,
         mut answer: Pin<&mut impl Future<Output = T>>,
         context: &mut Context<'_>,
     ) -> Poll<T> {
-        // If another task is driving now, that task calls a waker afterwards, because new requests may have been made
-        // during its drive.
+        // If another task is driving now, that task calls a waker afterwards, because callers may have made new
+        // requests during the drive.
         let Some(mut turn) = self.shared.begin() else {
             if let Some(number) = self.number {
                 self.shared.follow(number, context.waker());
             }
             return answer.poll(context);
         };
-        // The reply is polled again below, so no waker is needed here.
+        // The code below polls the reply again, so this poll does not need a waker.
         let mut silent = Context::from_waker(Waker::noop());
         let mut polled = answer.as_mut().poll(&mut silent);
         if polled.is_pending() {
@@ -364,7 +365,7 @@ impl Drop for DriveWaiter<'_> {
             return;
         }
         let left = drive.replace_caller(None);
-        // The caller may have been woken and not have polled since, so another task must be woken.
+        // This caller may have been woken without polling since, so this wakes another task.
         let wakeups = drive.wakeups();
         drop(drive);
         wakeups.wake();

@@ -14,10 +14,10 @@ use crate::runtime::sleep;
 /// The connection's own task. When this task ends, the connection ends, too.
 pub(super) struct FallbackDriver {
     shared: Arc<SharedDriveState>,
-    /// The shortest time within which a woken caller must poll; the longest is twice this time.
+    /// The shortest time within which a woken caller must poll. The longest time is twice this time.
     patience: Duration,
-    /// The timer of the next check. It is set while callers are woken instead of the fallback driver, and until the
-    /// check after that.
+    /// The timer of the next check. The timer is set while the connection wakes callers instead of the fallback driver,
+    /// and until the check after that.
     watch: Option<Pin<Box<Sleep>>>,
     last: ReaderSnapshot,
 }

@@ -2,8 +2,8 @@
 //!
 //! The `redis` crate returns one future for each connection, which writes requests and reads replies. If a separate
 //! task polled this future, each round trip would cost two task switches, and often thread switches. So callers poll
-//! the future themselves. One of the waiting callers is woken when there is input, until that caller has its reply.
-//! This caller delivers the replies that it reads for others.
+//! the future themselves. When there is input, the connection wakes one of the waiting callers, always the same one
+//! until that caller has its reply. This caller delivers the replies that it reads for others.
 //!
 //! If no caller waits, a task of the connection reads: the fallback driver. It handles pushes, the end of the
 //! connection, and the work that remains after a caller has received its reply. It also drives the connection if a
@@ -31,14 +31,14 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Drives `exchange`, the future of a connection, in this runtime. A woken caller must poll within `patience`, or
-    /// at the latest within twice `patience`.
+    /// Drives `exchange`, the future of a connection, in this runtime. A woken caller must poll within a time between
+    /// `patience` and twice `patience`.
     pub(crate) fn start(
         runtime: &Runtime,
         patience: Duration,
         exchange: impl Future<Output = ()> + Send + 'static,
     ) -> Self {
-        // The caller must read for others even if its cooperative budget is used up.
+        // The caller must read for others even if the caller has used up its cooperative budget.
         let shared = SharedDriveState::new(Box::pin(unconstrained(exchange)));
         let fallback = runtime.spawn(FallbackDriver::of(&shared, patience).run());
         Self {
@@ -128,7 +128,7 @@ mod tests {
 
         async fn here(patience: Duration) -> Arc<Self> {
             let here = Self::open(&Runtime::current().unwrap(), patience);
-            // The fallback driver has been polled.
+            // The runtime polls the fallback driver before the test begins.
             tokio::task::yield_now().await;
             Arc::new(here)
         }
