@@ -114,7 +114,7 @@ fn range(rng: &mut Rng, text: &str) -> (usize, usize) {
     (ends[from], ends[to])
 }
 
-/// Returns whether a column has the name of its schema, as in `o.items.id`. MariaDB 10.11 crashes while it prepares a
+/// Returns whether a column has the name of its schema, as in `o.items.id`. `MariaDB` 10.11 crashes while it prepares a
 /// statement over joined tables with a wrong name of this form.
 pub(crate) fn has_name_of_three_parts(sql: &str) -> bool {
     let words = sql.split(|c: char| !(c.is_alphanumeric() || "_`.".contains(c)));
@@ -122,7 +122,7 @@ pub(crate) fn has_name_of_three_parts(sql: &str) -> bool {
     parts.any(|count| count > 2)
 }
 
-/// Returns whether another statement is tried. MariaDB 10.11 crashes while it prepares some damaged statements. So it
+/// Returns whether another statement is tried. `MariaDB` 10.11 crashes while it prepares some damaged statements. So it
 /// gets the same ones each time, for as many as `tried`, whatever the time is.
 pub(crate) fn goes_on(database: &str, tried: u64, is_time_left: bool) -> bool {
     match database {
