@@ -140,7 +140,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
     }
 
     /// Sets how long to wait while another transaction holds the fence of the resource. If a holder is paused with an
-    /// open transaction, the next holder waits at most this long.
+    /// open transaction, the next holder waits for at most `limit`.
     ///
     /// On Postgres the limit applies to every other lock in this transaction, too. On `MySQL` and `MariaDB` the limit
     /// is rounded up to whole seconds.

@@ -9,7 +9,7 @@ use crate::servers::UNBROKEN;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_least_rights_are_enough_for_every_operation() {
-    let rights = least(&["in a Cluster"]);
+    let rights = least(&["In a Cluster"]);
     let mut masters = Vec::new();
     for number in 0..3 {
         let mut client = UNBROKEN.server(number).client().await.unwrap();

@@ -163,8 +163,8 @@ use wait::waiter_registry::WaiterRegistry;
 /// ```
 ///
 /// With Sentinels the user also needs `+role`. In a Cluster the user also needs `+cluster|info +cluster|slots +spublish
-/// +ssubscribe`. With [`RedisBuilder::synced`] the user also needs `+wait`. If the Sentinels have users, a user of the
-/// Sentinels needs `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master
+/// +ssubscribe`. With [`RedisBuilder::synced`] the user also needs `+wait`. If the Sentinels have users,
+/// a user of the Sentinels needs `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master
 /// +sentinel|get-master-addr-by-name`.
 ///
 /// Without permission for the channels, the server does not notify waiters, and the waiters poll. Do not give
