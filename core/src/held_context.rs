@@ -108,7 +108,7 @@ pub(crate) fn frames() -> impl Iterator<Item = Arc<HeldFrame>> {
 /// Returns the mode in which this task holds `key` on `backend` in a scope, or `None` if the task does not hold the
 /// lock or has lost it.
 pub(crate) fn held(backend: &Arc<dyn Backend>, key: &Key) -> Option<Mode> {
-    let mut held = frames().map(|frame| Arc::clone(&frame.lease));
-    let held = held.find(|lease| lease.claim.key == *key && lease.is_valid_on(backend));
-    held.map(|lease| lease.claim.mode)
+    let is_it = |lease: &Lease| lease.claim.key == *key && lease.is_valid_on(backend);
+    let held = frames().find(|frame| is_it(&frame.lease));
+    held.map(|frame| frame.lease.claim.mode)
 }

@@ -2,7 +2,7 @@
 
 /// The size at which a map is searched for unused entries: twice its size after the last search. So the map has at most
 /// twice as many entries as are in use, and the average cost of an insertion is constant.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SweepLimit<const MIN: usize> {
     next: usize,
 }
@@ -19,11 +19,5 @@ impl<const MIN: usize> SweepLimit<MIN> {
             remove(map);
             self.next = len(map) * 2;
         }
-    }
-}
-
-impl<const MIN: usize> Default for SweepLimit<MIN> {
-    fn default() -> Self {
-        Self { next: MIN }
     }
 }

@@ -1,6 +1,6 @@
 use std::task::{Context, Poll};
 
-use http::{Extensions, Request};
+use http::Request;
 use leasehold::{FencingToken, LockHandle, current_lock};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -72,8 +72,9 @@ impl SendFencingTokenLayer {
         Self { token: None }
     }
 
-    fn token(&self, extensions: &Extensions) -> Result<FencingToken, leasehold::Error> {
-        match extensions.get().copied().or(self.token) {
+    /// Returns the token to send, of which the request's own is the first choice.
+    fn token(self, own: Option<FencingToken>) -> Result<FencingToken, leasehold::Error> {
+        match own.or(self.token) {
             Some(token) => Ok(token),
             None => Ok(current_lock()?.token()),
         }
@@ -117,7 +118,8 @@ where
     }
 
     fn call(&mut self, mut request: Request<Q>) -> S::Future {
-        if let Ok(token) = self.layer.token(request.extensions()) {
+        let own = request.extensions().get().copied();
+        if let Ok(token) = self.layer.token(own) {
             header::write(request.headers_mut(), token);
         }
         self.inner.call(request)
@@ -128,13 +130,9 @@ where
 #[cfg_attr(docsrs, doc(cfg(feature = "tonic")))]
 impl tonic::service::Interceptor for SendFencingTokenLayer {
     fn call(&mut self, mut call: tonic::Request<()>) -> Result<tonic::Request<()>, tonic::Status> {
-        let own = call.extensions().get().copied().or(self.token);
-        let token = match own {
-            Some(token) => token,
-            None => current_lock()
-                .map_err(|error| tonic::Status::failed_precondition(error.to_string()))?
-                .token(),
-        };
+        let token = self
+            .token(call.extensions().get().copied())
+            .map_err(|error| tonic::Status::failed_precondition(error.to_string()))?;
         let mut headers = std::mem::take(call.metadata_mut()).into_headers();
         header::write(&mut headers, token);
         *call.metadata_mut() = tonic::metadata::MetadataMap::from_headers(headers);
