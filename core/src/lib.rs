@@ -210,7 +210,7 @@
 //! granted. `leasehold.acquires` includes them.
 //!
 //! Each new manager describes its metrics and their units to the recorder, so install the recorder first. Set the
-//! buckets of the histograms yourself, because the default of exporters is no buckets, or buckets for web requests. Use
+//! buckets of the histograms yourself, because exporters have none by default, or buckets for web requests. Use
 //! 0.001, 0.005, 0.02, 0.1, 0.5, 2, 10 and your `wait` for `leasehold.acquire.duration`. Use 0.01, 0.1, 1, 10, 60, 600
 //! and your `max_hold` for `leasehold.hold.duration`. In `metrics-exporter-prometheus` the method is
 //! `set_buckets_for_metric`.

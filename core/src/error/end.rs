@@ -16,7 +16,7 @@ pub struct Ended {
     pub reason: EndReason,
 }
 
-/// A lock is no longer held: its lease ended involuntarily, or another task of the holder ended the lease.
+/// A lock was lost: its lease ended involuntarily, or another task of the holder ended the lease.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the lock on `{key}`{} was lost: {reason}", under(*token))]
 #[non_exhaustive]

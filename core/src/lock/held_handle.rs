@@ -99,11 +99,11 @@ impl<K: Kind> LockHandle<K> {
         self.lease.validity().unwrap_or_default()
     }
 
-    /// Returns an error if the lock is no longer held: see [`is_valid`](Self::is_valid).
+    /// Checks that the lock is still held, as [`is_valid`](Self::is_valid) does.
     ///
     /// # Errors
     ///
-    /// Returns the reason why the lock is no longer held. A release is one of the reasons.
+    /// Returns [`Lost`] with the reason if the lock has ended. A release is one of the reasons.
     pub fn check(&self) -> Result<(), Lost> {
         match self.lease.validity() {
             Ok(_) => Ok(()),
@@ -111,7 +111,7 @@ impl<K: Kind> LockHandle<K> {
         }
     }
 
-    /// Resolves when the lock is no longer held, and returns the reason. A release is one of the reasons:
+    /// Resolves when the lock ends, and returns the reason. A release is one of the reasons:
     /// [`is_voluntary`](crate::EndReason::is_voluntary) distinguishes it from an involuntary loss.
     ///
     /// The future resolves no later than the deadline. The deadline is the time at which the last confirmed renewal was

@@ -4,8 +4,8 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use super::kind::{Kind, Releasable};
-use super::run_under::release_and_report_loss;
-use crate::{Error, Lock, LockGuard, LockHandle, LostInBody, held_context, runtime};
+use super::run_under::release_after;
+use crate::{Error, Lock, LockGuard, LockHandle, held_context, runtime};
 
 impl<K: Kind> LockGuard<K> {
     /// Runs blocking code while the lock is held, on a thread of [`tokio::task::spawn_blocking`]. The watchdog renews
@@ -104,10 +104,7 @@ impl<K: Releasable> Lock<K> {
             (guard, output)
         })
         .await?;
-        match release_and_report_loss(guard, &view).await {
-            Some(lost) if output.is_ok() => Err(Error::from(LostInBody::new(lost, true)).into()),
-            _ => output,
-        }
+        release_after(guard, &view, output).await
     }
 }
 

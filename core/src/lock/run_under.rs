@@ -83,13 +83,21 @@ pub(crate) async fn run_under<G: RunGuard, T, E: From<Error>>(
     body: impl AsyncFnOnce(G::Handle) -> Result<T, E>,
 ) -> Result<T, E> {
     let view = guard.view();
-    let lost = |lost, completed| Err(Error::from(LostInBody::new(lost, completed)).into());
     let output = match guard.run(body(guard.view())).await {
         Ok(output) => output,
-        Err(ended) => return lost(ended, false),
+        Err(lost) => return Err(Error::from(LostInBody::new(lost, false)).into()),
     };
-    match release_and_report_loss(guard, &view).await {
-        Some(ended) if output.is_ok() => lost(ended, true),
+    release_after(guard, &view, output).await
+}
+
+/// Releases the guard that a body completed under. If the lock was lost before, a successful output becomes an error.
+pub(super) async fn release_after<G: RunGuard, T, E: From<Error>>(
+    guard: G,
+    view: &G::Handle,
+    output: Result<T, E>,
+) -> Result<T, E> {
+    match release_and_report_loss(guard, view).await {
+        Some(lost) if output.is_ok() => Err(Error::from(LostInBody::new(lost, true)).into()),
         _ => output,
     }
 }

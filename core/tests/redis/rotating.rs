@@ -28,6 +28,30 @@ async fn locks_outlive_a_password_on_one_server() {
     .await;
 }
 
+/// Provides nothing.
+struct Empty;
+
+impl redis::StreamingCredentialsProvider for Empty {
+    fn subscribe(
+        &self,
+    ) -> std::pin::Pin<
+        Box<dyn futures_util::Stream<Item = redis::RedisResult<redis::BasicAuth>> + Send>,
+    > {
+        Box::pin(futures_util::stream::empty())
+    }
+}
+
+#[tokio::test]
+async fn without_credentials_nothing_connects() {
+    let server = Server::start().await;
+    let redis = Redis::builder().credentials_provider(Empty);
+    let refused = redis.connect(&server.url()).await.unwrap_err();
+    assert!(
+        matches!(refused, leasehold::Error::Connect(_)),
+        "{refused:?}"
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_connection_authenticates_again() {
     let server = Server::start().await;

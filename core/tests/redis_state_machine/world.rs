@@ -44,7 +44,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
         let [one, other] = backends.map(|connecting| async { connecting.await.unwrap() });
         let backends = [one.await, other.await];
         let client = redis::Client::open(server.url()).unwrap();
-        // A busy machine may respond slowly, so there is no response timeout.
+        // A busy machine may respond slowly, so the client waits for as long as it takes.
         let patient = AsyncConnectionConfig::new().set_response_timeout(None);
         let raw = client.get_multiplexed_async_connection_with_config(&patient);
         let raw = raw.await.unwrap();

@@ -37,7 +37,7 @@ pub(crate) enum Action {
     Release(usize),
     /// The server executes and answers a release or cleanup.
     Leave(usize),
-    /// Like `Leave`, but the release names a waiter that is not the next one. So there is no direct hand-off.
+    /// Like `Leave`, but the release names a waiter that is not the next one, so the server does not hand the lock off.
     LeaveNamingNobody(usize),
     /// The server executes a release or cleanup, and the answer is lost.
     LeaveUnanswered(usize),

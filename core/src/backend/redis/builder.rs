@@ -105,20 +105,6 @@ impl RedisBuilder {
     /// clock. That token may be smaller than the last token if the server's clock was set back by more than this time.
     /// A failover to a server with a clock that is slow by more than this time has the same effect. The TTL of a lock
     /// may be at most half this time, because a token must outlast its lease.
-    ///
-    /// # Examples
-    ///
-    /// ```no_run
-    /// # async fn connect() -> Result<(), leasehold::Error> {
-    /// use std::time::Duration;
-    /// use leasehold::LockManager;
-    /// use leasehold::backend::redis::Redis;
-    ///
-    /// let redis = Redis::builder().fence_ttl(Duration::from_secs(60 * 60));
-    /// let locks = LockManager::new(redis.connect("redis://127.0.0.1").await?);
-    /// # Ok(())
-    /// # }
-    /// ```
     pub fn fence_ttl(mut self, fence_ttl: Duration) -> Self {
         self.fence_ttl = Some(fence_ttl);
         self
@@ -437,5 +423,25 @@ impl Redis {
             push_handler::warn_of_no_wake_ups(&error);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::io::tcp::socket2::TcpKeepalive;
+
+    use super::*;
+
+    #[test]
+    fn tcp_settings_reach_the_connections_and_requests_never_wait() {
+        let settings = TcpSettings::default()
+            .set_nodelay(false)
+            .set_keepalive(TcpKeepalive::new());
+        let builder = Redis::builder().tcp_settings(settings);
+        let Ok(ServerLocator::Fixed(target)) = builder.locate("redis://a") else {
+            panic!("a URL of one server");
+        };
+        let tcp = target.info().tcp_settings();
+        assert!(tcp.keepalive().is_some() && tcp.nodelay());
     }
 }

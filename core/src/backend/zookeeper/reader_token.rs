@@ -71,8 +71,8 @@ pub(super) fn read(data: &[u8]) -> Option<i64> {
     std::str::from_utf8(data).ok()?.parse().ok()
 }
 
-/// Returns a watch on the writer at the front, for a reader after that writer. Returns `None` if there is no such
-/// writer, or if the writer was downgraded.
+/// Returns a watch on the writer at the front, for a reader behind it. Returns `None` if the first holder is a reader,
+/// or a writer that was downgraded.
 pub(super) async fn writer_to_watch(
     session: &Session,
     entry: &RegisteredAttempt,

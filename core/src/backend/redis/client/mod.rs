@@ -173,7 +173,7 @@ impl ServerClient {
         self.connector.address.to_string()
     }
 
-    /// Returns the connected server. Returns `None` if there is no connection, or if the server cannot change.
+    /// Returns the connected server. Returns `None` without a connection, and for a server that never changes.
     pub(crate) fn place(&self) -> Option<ServerNumber> {
         self.current().and_then(|live| live.place)
     }

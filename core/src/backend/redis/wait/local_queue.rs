@@ -30,7 +30,7 @@
 //! | `Queued` | a waiter that is `Requesting` becomes `Queued`, and its future ends |
 //! | `AttemptDropped` | a waiter that is `Parked` or `Named` becomes `Gone`; others leave |
 //! | `WaitBegins`, `WaitEnds` | the number of the waiter's futures changes; a waiter without a future is abandoned after [`WAITER_LEASE`] |
-//! | `ReleaseBegins` | the owner leaves, and the release names a successor: the first queued waiter with a future. Without such a waiter, and if the owner is the holder, the release names the first waiter that is `Parked`, which becomes `Named`. The successor counts as the holder. If there is no successor, all waiters that are `Parked` ask |
+//! | `ReleaseBegins` | the owner leaves, and the release names a successor, which counts as the holder. The successor is the first queued waiter with a future. If none is queued and the owner is the holder, it is the first waiter that is `Parked`, which becomes `Named`. If the release names none, all waiters that are `Parked` ask |
 //! | `ReleaseEnds` | if the lock was handed off, the successor becomes `Granted`. If not, a waiter that is `Named` asks, and so do all that are `Parked`. If there was no reply, a queued successor is woken. If the server's queue is empty, all waiters that are `Queued` become `Requesting`, and are woken |
 //! | `Interrupted` | all waiters are woken |
 //! | `ForgetAbandoned` | the abandoned waiters leave, as before each arrival |

@@ -184,7 +184,7 @@ impl DriveState {
         self.comings = self.comings.wrapping_add(1);
     }
 
-    /// Returns the wakers to call. Returns no wakers if there is no work.
+    /// Returns the wakers to call, which are none without work.
     fn wakeups(&mut self) -> Wakeups {
         if !self.is_woken {
             return Wakeups::default();
