@@ -148,6 +148,7 @@ async fn a_transaction_sets_the_variable_once_for_each_change_of_the_token() {
     // sqlx loses a connection if a statement is dropped while it is prepared.
     let prepared = write(others, 1).execute(&mut *tx);
     other.handle().scope(prepared).await.unwrap();
+    write(SET, 4).execute(&mut *tx).await.unwrap();
     for waits in 1.. {
         // The dropped call may have set the variable to the token of the other lock.
         let call = other.handle().scope(write(others, 1).execute(&mut *tx));
