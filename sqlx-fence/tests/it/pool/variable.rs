@@ -1,6 +1,7 @@
 //! The variable with the token in a session of `MariaDB`.
 
 use leasehold_sqlx::{Error, FencedPool};
+use leasehold_testkit::proxy::Proxy;
 use leasehold_testkit::servers::MariaDbServer;
 use sqlx::mysql::MySqlPoolOptions;
 use sqlx::{AssertSqlSafe, Executor, MySql, MySqlPool, Row};
@@ -54,12 +55,17 @@ const STATEMENTS: [(&str, &[i64], bool); 11] = [
     ),
 ];
 
-/// Returns a pool with only one connection.
-async fn only_one() -> (MariaDbServer, MySqlPool) {
+/// Returns a pool with only one connection. A call waits for each response, because the proxy runs on the same thread.
+async fn only_one() -> ((MariaDbServer, Proxy), MySqlPool) {
     let (server, _pool) = mariadb().await;
+    let proxy = Proxy::start_bytes(server.port()).await.unwrap();
+    let port = |number: u16| format!(":{number}/");
+    let url = server
+        .url()
+        .replace(&port(server.port()), &port(proxy.port()));
     let only_one = MySqlPoolOptions::new().max_connections(1);
-    let pool = only_one.connect(&server.url()).await.unwrap();
-    (server, pool)
+    let pool = only_one.connect(&url).await.unwrap();
+    ((server, proxy), pool)
 }
 
 /// Returns the number of `SET` statements and of prepared statements in this session.
@@ -84,7 +90,7 @@ async fn holders(pool: &MySqlPool) -> Vec<usize> {
 
 #[tokio::test]
 async fn the_server_prepares_a_write_once_for_all_tokens() {
-    let (_server, plain) = only_one().await;
+    let (_servers, plain) = only_one().await;
     let pool = FencedPool::new(plain.clone());
     for (sql, values, sets) in STATEMENTS {
         for number in [3, 8] {
@@ -127,7 +133,7 @@ async fn the_server_prepares_a_write_once_for_all_tokens() {
 
 #[tokio::test]
 async fn a_transaction_sets_the_variable_once_for_each_change_of_the_token() {
-    let (_server, plain) = only_one().await;
+    let (_servers, plain) = only_one().await;
     sqlx::raw_sql("CREATE TABLE others LIKE items; INSERT INTO others VALUES (1, 10, 0)")
         .execute(&plain)
         .await
@@ -158,6 +164,7 @@ async fn a_transaction_sets_the_variable_once_for_each_change_of_the_token() {
         let token: i64 = sqlx::query_scalar(token).fetch_one(&mut *tx).await.unwrap();
         assert_eq!(number(token), 5, "after {waits}");
         if let Some(written) = dropped {
+            assert!(waits > 2, "it never waited");
             written.unwrap();
             break;
         }
@@ -171,7 +178,7 @@ async fn a_transaction_sets_the_variable_once_for_each_change_of_the_token() {
 
 #[tokio::test]
 async fn a_dropped_write_leaves_no_token_for_the_next_write() {
-    let (_server, plain) = only_one().await;
+    let (_servers, plain) = only_one().await;
     let pool = FencedPool::new(plain.clone());
     let write = |amount: i64| sqlx::query(SET).bind(amount).bind(1_i64).execute(&pool);
     held(1, write(1)).await.unwrap();
@@ -187,6 +194,7 @@ async fn a_dropped_write_leaves_no_token_for_the_next_write() {
             Err(other) => panic!("after {waits}: {other}"),
         }
         if let Some(written) = dropped {
+            assert!(waits > 2, "it never waited");
             written.unwrap();
             break;
         }
@@ -195,7 +203,7 @@ async fn a_dropped_write_leaves_no_token_for_the_next_write() {
 
 #[tokio::test]
 async fn a_statement_that_names_the_variable_is_refused() {
-    let (_server, plain) = only_one().await;
+    let (_servers, plain) = only_one().await;
     let pool = FencedPool::new(plain.clone());
     for sql in [
         "SELECT @leasehold_token := 1",
