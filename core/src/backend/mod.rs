@@ -147,6 +147,18 @@ pub trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
+    /// Renews the claim's lease to `claim.ttl`, if its owner holds the lock. The lease usually becomes shorter. The owner
+    /// sends no further renewal, so the lock is free at the end of this lease. From then on, no late duplicate of the
+    /// owner's attempt may acquire the lock. The manager calls this only if the backend has the capability
+    /// `hold_at_least`.
+    ///
+    /// The default renews the claim. Override this method if duplicates of an attempt may be late.
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        let renewed = self.renew(std::slice::from_ref(claim)).await.pop();
+        let unanswered = "the backend did not reply for this lease";
+        renewed.unwrap_or_else(|| Err(BackendError::unknown(unanswered)))
+    }
+
     /// Undoes an attempt with an unknown or unwanted outcome. Removes the attempt from the queue. If the attempt had
     /// become the owner, grants the lock to the next waiter.
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError>;
@@ -191,6 +203,8 @@ pub struct Capabilities {
     pub permits: bool,
     /// Whether an attempt can accept a lock from its holder.
     pub handover: bool,
+    /// Whether a released lock can stay taken until a minimum hold time has passed.
+    pub hold_at_least: bool,
 }
 
 impl Capabilities {
@@ -204,6 +218,7 @@ impl Capabilities {
             shared: false,
             permits: false,
             handover: false,
+            hold_at_least: false,
         }
     }
 
@@ -232,6 +247,14 @@ impl Capabilities {
     #[must_use]
     pub const fn with_handover(mut self, handover: bool) -> Self {
         self.handover = handover;
+        self
+    }
+
+    /// Sets whether a released lock can stay taken until a minimum hold time has passed; see
+    /// [`Backend::release_after`].
+    #[must_use]
+    pub const fn with_hold_at_least(mut self, hold_at_least: bool) -> Self {
+        self.hold_at_least = hold_at_least;
         self
     }
 
@@ -300,6 +323,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         now: Instant,
     ) -> Option<Result<ReleaseAnswer, BackendError>> {
         (**self).release_now(claim, now)
+    }
+
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        (**self).release_after(claim).await
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -252,6 +252,12 @@ impl<B: Backend> Backend for Faulty<B> {
             .await?
     }
 
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        let carry_out = self.inner.release_after(claim);
+        self.call(Command::Release, vec![claim.owner], carry_out)
+            .await?
+    }
+
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
         let carry_out = self.inner.cleanup(attempt);
         self.call(Command::Cleanup, vec![attempt.owner], carry_out)

@@ -85,6 +85,7 @@ impl Backend for InProcess {
             .with_shared(true)
             .with_permits(true)
             .with_handover(true)
+            .with_hold_at_least(true)
     }
 
     fn attempt_id(&self) -> AttemptId {

@@ -255,6 +255,7 @@ impl Backend for Redis {
             .with_shared(true)
             .with_permits(true)
             .with_handover(true)
+            .with_hold_at_least(true)
     }
 
     fn server_of(&self, key: &Key) -> u64 {
@@ -323,6 +324,10 @@ impl Backend for Redis {
         } else {
             Ok(ReleaseAnswer::AlreadyGone)
         }
+    }
+
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        self.leave_after(claim).await
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -64,7 +64,7 @@ async fn longest_ttl() -> Result<(), Error> {
 
 const TTL: Duration = Duration::from_secs(9);
 
-#[distributed_lock("k", ttl = TTL, wait = wait, max_hold = Duration::from_secs(60) * 2)]
+#[distributed_lock("k", ttl = TTL, wait = wait, max_hold = Duration::from_secs(60) * 2, hold_at_least = TTL)]
 async fn expressions(wait: Duration) -> Result<(), Error> {
     Ok(())
 }
