@@ -59,7 +59,8 @@ use self_deadlock::check_self_deadlock;
 #[must_use = "a lock does nothing until it is acquired"]
 pub struct Lock<K: Kind = Exclusive> {
     engine: Arc<Engine>,
-    key: Result<Key, InvalidKey>,
+    /// The error is boxed, so that a lock is cheap to move.
+    key: Result<Key, Box<InvalidKey>>,
     mode: Mode,
     handover: Option<Box<Handover>>,
     scope: Option<ReentrancyScope>,
@@ -164,7 +165,7 @@ impl<K: Kind> Lock<K> {
     ) -> Self {
         Self {
             engine,
-            key,
+            key: key.map_err(Box::new),
             mode,
             handover: None,
             scope: None,
@@ -308,7 +309,7 @@ impl<K: Kind> Lock<K> {
     }
 
     async fn take(self, may_wait: bool) -> Result<LockGuard<K>, Error> {
-        let key = self.key?;
+        let key = self.key.map_err(|error| *error)?;
         let (mode, is_taken_up) = (self.mode, self.handover.is_some());
         supported(mode, is_taken_up, &self.options, &self.engine, &key)?;
         if let Mode::Permits { count, of } = self.mode {
