@@ -3,6 +3,8 @@
 
 use std::future::pending;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -236,22 +238,29 @@ async fn a_downgraded_lock_keeps_the_time_of_the_writer() {
 
 #[tokio::test(start_paused = true)]
 async fn a_set_counts_from_its_last_lock_also_after_a_crash() {
-    let locks = LockManager::in_process();
     for crashes in [false, true] {
-        let held = locks.lock("l").acquire().await.unwrap();
+        let world = InProcess::new();
+        let other = LockManager::new(world.clone());
+        let crashed = Arc::new(AtomicBool::new(false));
+        let is_crashed = Arc::clone(&crashed);
+        let locks = LockManager::new(Faulty::new(world, move |_call| {
+            match is_crashed.load(Ordering::SeqCst) {
+                true => Fault::Fail,
+                false => Fault::None,
+            }
+        }));
+        let held = other.lock("l").acquire().await.unwrap();
         let set = locks.lock_all(["k", "l"]).hold_at_least(MINUTE);
-        let set = set.ttl(SECOND).without_renewal();
-        let waiting = tokio::spawn(set.acquire());
+        let waiting = tokio::spawn(set.ttl(SECOND).acquire());
+        // The first lock was renewed 10 s before the set is complete.
         sleep(SECOND * 50).await;
         held.release().await.unwrap();
         let guard = waiting.await.unwrap().unwrap();
         let acquired = Instant::now();
-        match crashes {
-            true => std::mem::forget(guard),
-            false => guard.release().await.unwrap(),
-        }
-        is_taken_until(&locks, acquired + MINUTE).await;
-        assert!(locks.inspect("l").await.unwrap().is_free());
+        crashed.store(crashes, Ordering::SeqCst);
+        drop(guard);
+        is_taken_until(&other, acquired + MINUTE).await;
+        assert!(other.inspect("l").await.unwrap().is_free());
     }
 }
 

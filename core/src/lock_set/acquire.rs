@@ -140,8 +140,8 @@ impl<'a> MultiAcquire<'a> {
 
     /// Starts the hold time of the whole set; returns false if one of its locks is already lost.
     async fn settle(&mut self) -> Result<bool, Error> {
-        let is_minimal = !self.asked_for.renewal || self.asked_for.hold_at_least.is_some();
-        if self.has_waited && is_minimal {
+        let must_renew = !self.asked_for.renewal || self.asked_for.hold_at_least.is_some();
+        if self.has_waited && must_renew {
             // Without automatic renewal, the earlier leases would end before the lease of the last grant. After a crash,
             // they would end before `hold_at_least`.
             match renew_all(self.engine, &self.held, self.give_up).await {
