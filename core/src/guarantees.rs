@@ -69,7 +69,7 @@
 //!   separates with `:`, and to the path keys of `leasehold-tower`.
 //!   `leasehold::key::tests::no_two_pairs_of_values_share_a_key`, `leasehold_ui::compiles::keys::compiles_and_runs`,
 //!   `leasehold_tower::it::keys::two_pairs_of_parameters_are_two_locks`
-//! - A lock with [`hold_at_least`](crate::Lock::hold_at_least) stays taken for that time after its release or a crash.
+//! - A lock with [`hold_at_least`](crate::Lock::hold_at_least) is taken for that time, despite releases and crashes.
 //!   `leasehold::conformance::hold_at_least::a_released_lock_stays_taken`,
 //!   `leasehold::conformance::hold_at_least::the_lock_of_a_crashed_holder_stays_taken`
 //! - On Redis, locks of this crate and locks that other programs acquire with `SET key id NX PX ttl` exclude each

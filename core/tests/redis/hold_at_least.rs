@@ -110,17 +110,19 @@ async fn a_holder_that_crashes_just_after_a_hand_off_leaves_the_lock_taken() {
             let lock = locks.lock("k").ttl(minimum / 2).hold_at_least(minimum);
             let waiting = tokio::spawn(lock.acquire());
             waiters(&locks, 1).await;
+            // The lease of a crashed holder counts from its grant, which comes after this moment.
+            let before = std::time::Instant::now();
             first.release().await.unwrap();
             std::mem::forget(waiting.await.unwrap().unwrap());
-            std::time::Instant::now()
+            before
         })
     });
-    let acquired = process.join().unwrap();
+    let before = process.join().unwrap();
     let other = server.locks().await;
     let next = other.lock("k").acquire().await.unwrap();
-    let taken_for = acquired.elapsed();
+    let taken_for = before.elapsed();
     assert!(
-        taken_for >= minimum && taken_for < minimum + FIRST_LOOKS * 3,
+        taken_for >= minimum && taken_for < minimum * 3,
         "{taken_for:?}"
     );
     next.release().await.unwrap();

@@ -64,8 +64,13 @@ async fn longest_ttl() -> Result<(), Error> {
 
 const TTL: Duration = Duration::from_secs(9);
 
-#[distributed_lock("k", ttl = TTL, wait = wait, max_hold = Duration::from_secs(60) * 2, hold_at_least = TTL)]
+#[distributed_lock("k", ttl = TTL, wait = wait, max_hold = Duration::from_secs(60) * 2)]
 async fn expressions(wait: Duration) -> Result<(), Error> {
+    Ok(())
+}
+
+#[distributed_lock("held for a minimum", hold_at_least = minimum)]
+async fn held(minimum: Duration) -> Result<(), Error> {
     Ok(())
 }
 
@@ -135,6 +140,7 @@ async fn with_the_current_manager() -> Result<(), Error> {
     by_its_path().await?;
     longest_ttl().await?;
     expressions(Duration::from_secs(1)).await?;
+    held(Duration::from_secs(1)).await?;
     one_try().await?;
     defaults().await?;
     skips().await?;
