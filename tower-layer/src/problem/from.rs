@@ -26,9 +26,9 @@ impl From<Error> for Problem {
             } => misconfigured(
                 "the backend does not support this conversion of the lock; the work may be partly done",
             ),
-            Error::Unsupported { .. } => {
-                misconfigured("the backend does not support this kind of lock")
-            }
+            Error::Unsupported { .. } => misconfigured(
+                "the backend does not support this kind of lock, or one of its options",
+            ),
             Error::HandoverSpent { .. } => {
                 let detail = "the handover was already accepted or has expired";
                 Self::new(ProblemKind::InvalidKey).with_detail(detail)
