@@ -54,6 +54,28 @@ impl AttemptId {
         Self(Builder::from_random_bytes(bytes).into_uuid())
     }
 
+    /// Returns the bytes of the id, for backends that store ids as bytes. Anyone who reads the bytes can act as this
+    /// owner, so do not log them.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.into_bytes()
+    }
+
+    /// Returns the id with these bytes, which [`to_bytes`](Self::to_bytes) returned.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use leasehold::AttemptId;
+    ///
+    /// let owner = AttemptId::random();
+    /// assert_eq!(AttemptId::from_bytes(owner.to_bytes()), owner);
+    /// ```
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+
     /// Returns the whole id, as backends store it and requests contain it. Anyone who reads the id can act as this
     /// owner, so do not log it.
     ///

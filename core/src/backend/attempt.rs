@@ -171,6 +171,14 @@ impl HandoverSecret {
     pub(crate) fn read(text: &str) -> Option<Self> {
         AttemptId::read(text).map(Self)
     }
+
+    pub(super) const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_bytes()
+    }
+
+    pub(super) const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(AttemptId::from_bytes(bytes))
+    }
 }
 
 impl fmt::Debug for HandoverSecret {

@@ -7,6 +7,7 @@ mod attempt;
 mod certificates;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 mod interruptions;
+pub mod key_state;
 pub(crate) mod memory;
 mod outcome;
 #[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]

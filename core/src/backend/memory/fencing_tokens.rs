@@ -4,9 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::FencingToken;
 use crate::backend::BackendError;
-
-/// JSON and Lua, for example, do not represent larger numbers exactly. The clock reaches this number in the year 2255.
-const LIMIT: i64 = 1 << 53;
+use crate::backend::key_state::next_token;
 
 /// Generates tokens that always increase and are never less than the clock.
 ///
@@ -27,18 +25,9 @@ impl Tokens {
         let since_1970 = clock
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or(Duration::ZERO);
-        let floor = i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX);
-        let next = floor.max(self.last + 1);
-        match FencingToken::try_from(next) {
-            Ok(token) if next < LIMIT => {
-                self.last = next;
-                Ok(token)
-            }
-            _ => Err(BackendError::not_applied(format!(
-                "the next fencing token, {next}, would exceed 2^53; correct this machine's clock"
-            ))
-            .permanent()),
-        }
+        let token = next_token(since_1970, self.last)?;
+        self.last = token.get();
+        Ok(token)
     }
 }
 

@@ -1,10 +1,8 @@
 //! Locks inside one process: the default without a server, and the backend for users' own tests.
 
 mod attempt_id_source;
-mod entry;
 mod fencing_tokens;
 mod store;
-mod wait_queue;
 
 use std::fmt;
 use std::future::pending;
@@ -149,12 +147,15 @@ impl Backend for InProcess {
         outcome: &Outcome,
         keep: Duration,
     ) -> Result<ReleaseAnswer, BackendError> {
-        let now = Instant::now();
-        Ok(self.world().record(claim, outcome, now, now + keep))
+        Ok(self.world().record(claim, outcome, keep, Instant::now()))
     }
 
     async fn forget(&self, key: &Key) -> Result<bool, BackendError> {
         Ok(self.world().forget(key, Instant::now()))
+    }
+
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        Ok(self.world().release_after(claim, Instant::now()))
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -3,21 +3,26 @@
 use std::collections::HashMap;
 use std::collections::hash_map;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use super::entry::KeyState;
 use super::fencing_tokens::Tokens;
-use crate::Key;
+use crate::backend::key_state::{self, Timing};
 use crate::backend::{
     Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Outcome,
     ReleaseAnswer, RenewAnswer,
 };
 use crate::sweep_limit::SweepLimit;
+use crate::{AttemptId, Key};
 
 /// The smallest number of keys at which the store searches for expired leases.
 const SWEEP_FROM: usize = 1024;
+
+type WakeUp = Arc<Notify>;
+type KeyState = key_state::KeyState<WakeUp>;
+type Step<'a> = key_state::Step<'a, WakeUp>;
 
 /// All keys of one backend. Only keys in use are in memory.
 #[derive(Debug, Default)]
@@ -25,19 +30,28 @@ pub(super) struct Store {
     entries: HashMap<Key, KeyState>,
     tokens: Tokens,
     sweep_limit: SweepLimit<SWEEP_FROM>,
+    clock: Clock,
+}
+
+/// The time since the first operation.
+#[derive(Debug, Default)]
+struct Clock {
+    start: Option<Instant>,
     /// The latest time that a caller has passed. Some callers read the clock before they lock the mutex, so times can
     /// arrive out of order.
-    latest: Option<Instant>,
+    latest: Duration,
+}
+
+impl Clock {
+    /// Returns a time that never decreases.
+    fn at(&mut self, now: Instant) -> Duration {
+        let start = *self.start.get_or_insert(now);
+        self.latest = self.latest.max(now.saturating_duration_since(start));
+        self.latest
+    }
 }
 
 impl Store {
-    /// Returns a time that never decreases.
-    fn at(&mut self, now: Instant) -> Instant {
-        let latest = self.latest.map_or(now, |latest| latest.max(now));
-        self.latest = Some(latest);
-        latest
-    }
-
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -47,13 +61,16 @@ impl Store {
         attempt: &Attempt,
         now: Instant,
     ) -> Result<AttemptAnswer, BackendError> {
-        let now = self.at(now);
+        let now = self.clock.at(now);
         self.sweep(now);
         let mut entry = match self.entries.entry(attempt.key.clone()) {
             hash_map::Entry::Occupied(entry) => entry,
             hash_map::Entry::Vacant(place) => place.insert_entry(KeyState::default()),
         };
-        let answer = entry.get_mut().attempt(attempt, now, &mut self.tokens);
+        let tokens = &mut self.tokens;
+        let answer = at(now, |step| {
+            entry.get_mut().attempt(attempt, || tokens.draw(), step)
+        });
         if entry.get().is_idle() {
             entry.remove();
         }
@@ -61,13 +78,21 @@ impl Store {
     }
 
     pub(super) fn renew(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
-        let now = self.at(now);
-        self.visit(&claim.key, RenewAnswer::Gone, |e| e.renew(claim, now))
+        self.visit(&claim.key, now, RenewAnswer::Gone, |key, step| {
+            key.renew(claim, step)
+        })
+    }
+
+    pub(super) fn release_after(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
+        self.visit(&claim.key, now, RenewAnswer::Gone, |key, step| {
+            key.release_after(claim, step)
+        })
     }
 
     pub(super) fn downgrade(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
-        let now = self.at(now);
-        self.visit(&claim.key, RenewAnswer::Gone, |e| e.downgrade(claim, now))
+        self.visit(&claim.key, now, RenewAnswer::Gone, |key, step| {
+            key.downgrade(claim, step)
+        })
     }
 
     pub(super) fn hand_over(
@@ -76,16 +101,14 @@ impl Store {
         secret: HandoverSecret,
         now: Instant,
     ) -> RenewAnswer {
-        let now = self.at(now);
-        self.visit(&claim.key, RenewAnswer::Gone, |e| {
-            e.hand_over(claim, secret, now)
+        self.visit(&claim.key, now, RenewAnswer::Gone, |key, step| {
+            key.hand_over(claim, secret, step)
         })
     }
 
     pub(super) fn release(&mut self, claim: &Claim, now: Instant) -> ReleaseAnswer {
-        let now = self.at(now);
-        self.visit(&claim.key, ReleaseAnswer::AlreadyGone, |e| {
-            e.release(claim, now)
+        self.visit(&claim.key, now, ReleaseAnswer::AlreadyGone, |key, step| {
+            key.release(claim, step)
         })
     }
 
@@ -93,45 +116,50 @@ impl Store {
         &mut self,
         claim: &Claim,
         outcome: &Outcome,
+        keep: Duration,
         now: Instant,
-        until: Instant,
     ) -> ReleaseAnswer {
-        let now = self.at(now);
-        self.visit(&claim.key, ReleaseAnswer::AlreadyGone, |e| {
-            e.record(claim, outcome, now, until)
+        self.visit(&claim.key, now, ReleaseAnswer::AlreadyGone, |key, step| {
+            key.record(claim, outcome, keep, step)
         })
     }
 
     pub(super) fn forget(&mut self, key: &Key, now: Instant) -> bool {
-        let now = self.at(now);
-        self.visit(key, false, |e| e.forget(now))
+        self.visit(key, now, false, KeyState::forget)
     }
 
     pub(super) fn cleanup(&mut self, attempt: &Attempt, now: Instant) {
-        let now = self.at(now);
-        self.visit(&attempt.key, (), |e| e.cleanup(attempt.owner, now));
+        self.visit(&attempt.key, now, (), |key, step| {
+            key.cleanup(attempt.owner, step);
+        });
     }
 
     pub(super) fn inspect(&mut self, key: &Key, now: Instant) -> Inspection {
-        let now = self.at(now);
-        self.visit(key, Inspection::default(), |e| e.inspect(now))
+        self.visit(key, now, Inspection::default(), KeyState::inspect)
     }
 
     pub(super) fn force_release(&mut self, key: &Key, now: Instant) -> bool {
-        let now = self.at(now);
-        self.visit(key, false, |e| e.force_release(now))
+        self.visit(key, now, false, KeyState::force_release)
     }
 
-    pub(super) fn wake_up(&self, attempt: &Attempt) -> Option<Arc<Notify>> {
-        self.entries.get(&attempt.key)?.wake_up(attempt.owner)
+    pub(super) fn wake_up(&self, attempt: &Attempt) -> Option<WakeUp> {
+        let wake_up = self.entries.get(&attempt.key)?.waiter(attempt.owner);
+        wake_up.map(Arc::clone)
     }
 
-    fn visit<T>(&mut self, key: &Key, absent: T, visit: impl FnOnce(&mut KeyState) -> T) -> T {
+    fn visit<T>(
+        &mut self,
+        key: &Key,
+        now: Instant,
+        absent: T,
+        visit: impl FnOnce(&mut KeyState, &mut Step<'_>) -> T,
+    ) -> T {
+        let now = self.clock.at(now);
         // A clone of the key costs less than a second lookup when its entry is removed.
         let hash_map::Entry::Occupied(mut entry) = self.entries.entry(key.clone()) else {
             return absent;
         };
-        let answer = visit(entry.get_mut());
+        let answer = at(now, |step| visit(entry.get_mut(), step));
         if entry.get().is_idle() {
             entry.remove();
         }
@@ -139,21 +167,25 @@ impl Store {
     }
 
     /// Removes entries that only contain expired leases.
-    fn sweep(&mut self, now: Instant) {
+    fn sweep(&mut self, now: Duration) {
         self.sweep_limit
             .sweep(&mut self.entries, HashMap::len, |all| {
                 all.retain(|_, entry| {
-                    entry.settle(now);
+                    at(now, |step| entry.settle(step));
                     !entry.is_idle()
                 });
             });
     }
 }
 
+/// Runs a step that notifies waiters immediately, because the caller holds the mutex of the store.
+fn at<T>(now: Duration, run: impl FnOnce(&mut Step<'_>) -> T) -> T {
+    let mut notify = |_owner: AttemptId, wake_up: &WakeUp| wake_up.notify_one();
+    run(&mut Step::new(now, Timing::new(), &mut notify))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]

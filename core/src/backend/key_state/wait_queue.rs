@@ -1,57 +1,53 @@
 //! The waiters of one key, first in, first out.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::Notify;
-use tokio::time::Instant;
-
+use super::Step;
 use crate::AttemptId;
 use crate::backend::Mode;
 
-/// The time after which a waiter that stops polling loses its position.
-const WAITER_LEASE: Duration = Duration::from_secs(6);
-
-/// The interval at which a waiter repeats its attempt to keep its position.
-pub(super) const REFRESH: Duration = Duration::from_secs(2);
-
 /// The waiters of one key, in the order of their arrival.
-#[derive(Debug, Default)]
-pub(super) struct WaitQueue {
-    waiters: VecDeque<QueuedWaiter>,
+#[derive(Debug, Clone, Default)]
+pub(super) struct WaitQueue<W> {
+    waiters: VecDeque<QueuedWaiter<W>>,
 }
 
-#[derive(Debug)]
-struct QueuedWaiter {
-    owner: AttemptId,
-    mode: Mode,
-    until: Instant,
-    wake_up: Arc<Notify>,
+#[derive(Debug, Clone)]
+pub(super) struct QueuedWaiter<W> {
+    pub(super) owner: AttemptId,
+    pub(super) mode: Mode,
+    pub(super) until: Duration,
+    /// A value of the backend, which is not stored.
+    wake_up: W,
 }
 
-impl WaitQueue {
+impl<W: Default> WaitQueue<W> {
     pub(super) fn len(&self) -> usize {
         self.waiters.len()
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &QueuedWaiter<W>> {
+        self.waiters.iter()
+    }
+
+    pub(super) fn push(&mut self, owner: AttemptId, mode: Mode, until: Duration) {
+        self.waiters.push_back(QueuedWaiter {
+            owner,
+            mode,
+            until,
+            wake_up: W::default(),
+        });
+    }
+
     /// Adds `owner` at the end of the queue, or renews the lease of its position. Returns whether `owner` is first.
-    pub(super) fn enter(&mut self, owner: AttemptId, mode: Mode, now: Instant) -> bool {
-        let until = now + WAITER_LEASE;
-        match self.waiters.iter_mut().position(|w| w.owner == owner) {
-            Some(place) => {
-                self.waiters[place].until = until;
-                place == 0
-            }
-            None => {
-                self.waiters.push_back(QueuedWaiter {
-                    owner,
-                    mode,
-                    until,
-                    wake_up: Arc::default(),
-                });
-                self.waiters.len() == 1
-            }
+    pub(super) fn enter(&mut self, owner: AttemptId, mode: Mode, until: Duration) -> bool {
+        if let Some(place) = self.waiters.iter_mut().position(|w| w.owner == owner) {
+            self.waiters[place].until = until;
+            place == 0
+        } else {
+            self.push(owner, mode, until);
+            self.waiters.len() == 1
         }
     }
 
@@ -59,7 +55,7 @@ impl WaitQueue {
         self.waiters.retain(|w| w.owner != owner);
     }
 
-    pub(super) fn drop_expired(&mut self, now: Instant) {
+    pub(super) fn drop_expired(&mut self, now: Duration) {
         self.waiters.retain(|w| w.until > now);
     }
 
@@ -77,29 +73,29 @@ impl WaitQueue {
 
     /// Notifies a waiter. The waiter's position expires together with its grant. So a waiter that does not confirm the
     /// grant does not block others.
-    pub(super) fn wake(&mut self, place: usize, grant_ends: Instant) {
+    pub(super) fn wake(&mut self, place: usize, grant_ends: Duration, step: &mut Step<'_, W>) {
         if let Some(waiter) = self.waiters.get_mut(place) {
             waiter.until = grant_ends;
-            waiter.wake_up.notify_one();
+            (step.notify)(waiter.owner, &waiter.wake_up);
         }
     }
 
     /// Removes and notifies all waiters. Each of them repeats its attempt.
-    pub(super) fn wake_all(&mut self) {
+    pub(super) fn wake_all(&mut self, step: &mut Step<'_, W>) {
         for waiter in self.waiters.drain(..) {
-            waiter.wake_up.notify_one();
+            (step.notify)(waiter.owner, &waiter.wake_up);
         }
     }
 
     /// Makes the first waiter repeat its attempt, without a grant.
-    pub(super) fn notify_first(&self) {
+    pub(super) fn notify_first(&self, step: &mut Step<'_, W>) {
         if let Some(first) = self.waiters.front() {
-            first.wake_up.notify_one();
+            (step.notify)(first.owner, &first.wake_up);
         }
     }
 
-    pub(super) fn wake_up(&self, owner: AttemptId) -> Option<Arc<Notify>> {
+    pub(super) fn wake_up(&self, owner: AttemptId) -> Option<&W> {
         let waiter = self.waiters.iter().find(|w| w.owner == owner)?;
-        Some(Arc::clone(&waiter.wake_up))
+        Some(&waiter.wake_up)
     }
 }

@@ -1,0 +1,144 @@
+//! The state machine of one key, for backends that store one record per key and can compare-and-set it.
+//!
+//! **Unstable**, like the [`Backend`](super::Backend) trait: this module may change in any minor release.
+//!
+//! [`KeyState`] contains the holders, the waiters and the recorded outcome of a key. Its methods are the operations of a
+//! backend. Each method changes the state as of the time in its [`Step`], and calls the step's function for each waiter
+//! to notify. The methods read no clock and do no I/O. A backend therefore executes an operation in these steps:
+//!
+//! 1. Read the record, with its version and the store's clock.
+//! 2. Call the method.
+//! 3. Write the state if the version has not changed. Otherwise begin again with step 1.
+//! 4. Notify the waiters.
+//!
+//! A backend of this kind must also prevent an operation whose caller has gone from taking effect later; see the
+//! contract of [`Backend`](super::Backend).
+//!
+//! # Examples
+//!
+//! A release grants the lock to the waiter, and the waiter confirms the grant with its next attempt:
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use leasehold::backend::key_state::{KeyState, Step, Timing, next_token};
+//! use leasehold::backend::{Attempt, AttemptAnswer};
+//! use leasehold::LockManager;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let key = LockManager::in_process().lock("order:42").key().clone();
+//! let ttl = Duration::from_secs(30);
+//! let (holder, waiter) = (Attempt::new(key.clone(), ttl, true), Attempt::new(key, ttl, true));
+//! let (now, mut notified) = (Duration::from_secs(1_800_000_000), Vec::new());
+//!
+//! let mut state = KeyState::default();
+//! let mut notify = |owner, _: &()| notified.push(owner);
+//! let mut step = Step::new(now, Timing::default(), &mut notify);
+//! let answer = state.attempt(&holder, || next_token(now, 0), &mut step)?;
+//! let AttemptAnswer::Granted { token, .. } = answer else { panic!("the lock was free") };
+//! let answer = state.attempt(&waiter, || next_token(now, token.get()), &mut step)?;
+//! assert!(matches!(answer, AttemptAnswer::Busy { .. }));
+//!
+//! let record = state.encode();
+//! let mut state = KeyState::decode(&record)?;
+//! state.release(&holder.claim(token), &mut step);
+//! assert!(state.holds(waiter.owner));
+//! assert_eq!(notified, [waiter.owner]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod encoding;
+mod state;
+mod wait_queue;
+
+use std::fmt;
+use std::time::Duration;
+
+pub use encoding::DecodeError;
+pub use state::{ExclusiveLease, KeyState};
+
+use super::BackendError;
+use crate::{AttemptId, FencingToken};
+
+/// JSON and Lua, for example, do not represent larger numbers exactly. The clock reaches this number in the year 2255.
+const TOKEN_LIMIT: i64 = 1 << 53;
+
+/// The circumstances of one operation: the time, and how to notify waiters.
+///
+/// The time is the time of the store's clock since any fixed moment, and it must not decrease from one step of a key to
+/// the next.
+pub struct Step<'a, W = ()> {
+    now: Duration,
+    timing: Timing,
+    notify: &'a mut dyn FnMut(AttemptId, &W),
+}
+
+impl<'a, W> Step<'a, W> {
+    /// Creates a step at `now`. The operation calls `notify` for each waiter that should repeat its attempt. Notify a
+    /// waiter only after the new state is stored.
+    pub fn new(now: Duration, timing: Timing, notify: &'a mut dyn FnMut(AttemptId, &W)) -> Self {
+        Self {
+            now,
+            timing,
+            notify,
+        }
+    }
+}
+
+impl<W> fmt::Debug for Step<'_, W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Step")
+            .field("now", &self.now)
+            .field("timing", &self.timing)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The times that a backend gives its waiters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timing {
+    /// The time after which a waiter that stops polling loses its position. The default is 6 s.
+    pub waiter_lease: Duration,
+    /// The interval at which a waiter repeats its attempt to keep its position. The default is 2 s.
+    pub refresh: Duration,
+    /// The time within which a waiter must confirm a grant. The default is 2 s.
+    pub grant: Duration,
+}
+
+impl Timing {
+    /// Returns the default times.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            waiter_lease: Duration::from_secs(6),
+            refresh: Duration::from_secs(2),
+            grant: Duration::from_secs(2),
+        }
+    }
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Returns the token after `last` (0 if no token is known): the greater of the clock's microseconds and `last + 1`. So
+/// tokens increase even if the store has lost the last token, unless its clock was set back.
+///
+/// # Errors
+///
+/// Returns a permanent error if the token would not be less than 2^53, which not all programs represent exactly.
+pub fn next_token(since_1970: Duration, last: i64) -> Result<FencingToken, BackendError> {
+    let floor = i64::try_from(since_1970.as_micros()).unwrap_or(i64::MAX);
+    let next = floor.max(last.saturating_add(1));
+    match FencingToken::try_from(next) {
+        Ok(token) if next < TOKEN_LIMIT => Ok(token),
+        _ => Err(BackendError::not_applied(format!(
+            "the next fencing token, {next}, would exceed 2^53; correct this machine's clock"
+        ))
+        .permanent()),
+    }
+}

@@ -1,0 +1,404 @@
+//! One key's holders and waiters.
+
+use std::time::Duration;
+
+use smallvec::SmallVec;
+
+use super::Step;
+use super::wait_queue::WaitQueue;
+use crate::backend::{
+    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Mode, Outcome,
+    Refusal, ReleaseAnswer, RenewAnswer,
+};
+use crate::{AttemptId, FencingToken};
+
+/// The state of one key: its holders, its waiters and its recorded outcome.
+///
+/// Each method does the same as the method of [`Backend`](crate::backend::Backend) with the same name, for one key. If a
+/// method returns an error, discard the state.
+///
+/// A backend in memory can keep a value `W` with each waiter, such as a handle with which to notify the waiter. The
+/// encoding does not contain these values.
+#[derive(Debug, Clone, Default)]
+pub struct KeyState<W = ()> {
+    /// One holder, or several holders with compatible modes.
+    pub(super) holders: SmallVec<[Holder; 1]>,
+    pub(super) queue: WaitQueue<W>,
+    pub(super) recorded: Option<Box<Recorded>>,
+}
+
+/// The outcome of an earlier holder, and when it expires.
+#[derive(Debug, Clone)]
+pub(super) struct Recorded {
+    pub(super) outcome: Outcome,
+    pub(super) until: Duration,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Holder {
+    pub(super) owner: AttemptId,
+    pub(super) mode: Mode,
+    pub(super) expires: Duration,
+    /// `None` until the owner confirms the grant.
+    pub(super) token: Option<FencingToken>,
+    /// Whether the holder was exclusive, and has downgraded the lock.
+    pub(super) downgraded: bool,
+    /// The secret with which another attempt can accept the lock.
+    pub(super) secret: Option<HandoverSecret>,
+}
+
+/// The lease of the only holder of a key, in [`Mode::Exclusive`], under its token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(
+    clippy::exhaustive_structs,
+    reason = "backends construct this from their columns"
+)]
+pub struct ExclusiveLease {
+    /// The holder.
+    pub owner: AttemptId,
+    /// The token of the holder.
+    pub token: FencingToken,
+    /// The end of the lease, by the clock of the steps.
+    pub expires: Duration,
+}
+
+impl<W: Default> KeyState<W> {
+    /// Acquires the lock, confirms a grant, or adds the attempt to the wait queue. Calls `draw_token` if the attempt
+    /// needs a new token; see [`next_token`](super::next_token).
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `draw_token`. Returns a temporary error if the owner has downgraded its lock since it sent
+    /// this request.
+    pub fn attempt(
+        &mut self,
+        attempt: &Attempt,
+        draw_token: impl FnOnce() -> Result<FencingToken, BackendError>,
+        step: &mut Step<'_, W>,
+    ) -> Result<AttemptAnswer, BackendError> {
+        self.settle(step);
+        if let Some(recorded) = self.recorded.as_ref().filter(|_| attempt.once) {
+            let outcome = recorded.outcome.clone();
+            self.cleanup(attempt.owner, step);
+            return Ok(AttemptAnswer::Recorded(outcome));
+        }
+        if let Some(handover) = &attempt.handover
+            && self.holder(attempt.owner).is_none()
+        {
+            let gives = |h: &&mut Holder| {
+                let is_told = h.secret == Some(handover.secret) && h.token == Some(handover.token);
+                is_told && h.mode == attempt.mode
+            };
+            let Some(holder) = self.holder(handover.giver).filter(gives) else {
+                return Ok(AttemptAnswer::Refused(Refusal::HandoverSpent));
+            };
+            (holder.owner, holder.token, holder.secret) = (attempt.owner, None, None);
+        }
+        if self
+            .holder(attempt.owner)
+            .is_some_and(|h| h.mode != attempt.mode)
+        {
+            return Err(BackendError::not_applied(
+                "the request arrived after its lock was downgraded",
+            ));
+        }
+        if self.holder(attempt.owner).is_none() {
+            if self.holders.iter().any(|h| !h.mode.is_like(attempt.mode)) {
+                return Ok(AttemptAnswer::Refused(Refusal::OtherKind));
+            }
+            if self.queue.is_before(attempt.owner, |w| self.holds(w)) || !self.fits(attempt.mode) {
+                return Ok(self.busy(attempt, step));
+            }
+        }
+        let token = match self.token_of(attempt) {
+            Some(token) => token,
+            None => draw_token()?,
+        };
+        let secret = self.holder(attempt.owner).and_then(|h| h.secret);
+        self.queue.remove(attempt.owner);
+        self.remove(attempt.owner);
+        self.holders.push(Holder {
+            owner: attempt.owner,
+            mode: attempt.mode,
+            expires: step.now + attempt.ttl,
+            token: Some(token),
+            downgraded: false,
+            secret,
+        });
+        Ok(AttemptAnswer::Granted {
+            token,
+            lease: attempt.ttl,
+        })
+    }
+
+    fn busy(&mut self, attempt: &Attempt, step: &Step<'_, W>) -> AttemptAnswer {
+        let until = step.now + step.timing.waiter_lease;
+        let first = attempt.queue && self.queue.enter(attempt.owner, attempt.mode, until);
+        let soonest = self.holders.iter().map(|h| h.expires - step.now).min();
+        AttemptAnswer::Busy {
+            retry_after: match soonest {
+                Some(expires_in) if first => expires_in.min(step.timing.refresh),
+                _ => step.timing.refresh,
+            },
+        }
+    }
+
+    /// Returns the token that this attempt already has, or the token of the readers that hold the lock. With a common
+    /// token fences reject every earlier writer, and accept all of these readers.
+    fn token_of(&self, attempt: &Attempt) -> Option<FencingToken> {
+        let holders = self.holders.iter();
+        match attempt.mode {
+            Mode::Shared => {
+                let readers = holders.filter(|h| !h.downgraded);
+                readers.filter_map(|h| h.token).max()
+            }
+            _ => holders
+                .filter(|h| h.owner == attempt.owner)
+                .find_map(|h| h.token),
+        }
+    }
+
+    /// Renews the lease of a holder under its token.
+    pub fn renew(&mut self, claim: &Claim, step: &mut Step<'_, W>) -> RenewAnswer {
+        self.settle(step);
+        match self.holder(claim.owner) {
+            Some(holder) if holder.token == Some(claim.token) => {
+                holder.expires = step.now + claim.ttl;
+                RenewAnswer::Extended { lease: claim.ttl }
+            }
+            _ => RenewAnswer::Gone,
+        }
+    }
+
+    /// Renews the lease of a holder under its token for the last time. Notifies the first waiter, because the lease
+    /// usually ends earlier than that waiter expects.
+    pub fn release_after(&mut self, claim: &Claim, step: &mut Step<'_, W>) -> RenewAnswer {
+        let answer = self.renew(claim, step);
+        if answer != RenewAnswer::Gone {
+            self.queue.notify_first(step);
+        }
+        answer
+    }
+
+    /// Turns an exclusive holder into a shared holder, and grants the lock to waiting readers.
+    pub fn downgrade(&mut self, claim: &Claim, step: &mut Step<'_, W>) -> RenewAnswer {
+        let answer = self.renew(claim, step);
+        if let Some(holder) = self.holder(claim.owner).filter(|h| h.token.is_some()) {
+            (holder.mode, holder.downgraded) = (Mode::Shared, true);
+            self.grant_next(step);
+        }
+        answer
+    }
+
+    /// Renews the lease of an exclusive holder, and allows one attempt with `secret` to accept the lock.
+    pub fn hand_over(
+        &mut self,
+        claim: &Claim,
+        secret: HandoverSecret,
+        step: &mut Step<'_, W>,
+    ) -> RenewAnswer {
+        self.settle(step);
+        let alone = |h: &&mut Holder| h.token == Some(claim.token) && h.mode == Mode::Exclusive;
+        let Some(holder) = self.holder(claim.owner).filter(alone) else {
+            return RenewAnswer::Gone;
+        };
+        (holder.expires, holder.secret) = (step.now + claim.ttl, Some(secret));
+        RenewAnswer::Extended { lease: claim.ttl }
+    }
+
+    /// Releases the lock of the claim's owner, and grants the lock to the next waiters.
+    pub fn release(&mut self, claim: &Claim, step: &mut Step<'_, W>) -> ReleaseAnswer {
+        self.settle(step);
+        if self.holds(claim.owner) {
+            self.remove(claim.owner);
+            self.grant_next(step);
+            ReleaseAnswer::Released
+        } else {
+            ReleaseAnswer::AlreadyGone
+        }
+    }
+
+    /// Records the outcome of a holder under its token for `keep`, releases the lock, and notifies all waiters.
+    pub fn record(
+        &mut self,
+        claim: &Claim,
+        outcome: &Outcome,
+        keep: Duration,
+        step: &mut Step<'_, W>,
+    ) -> ReleaseAnswer {
+        self.settle(step);
+        let holds = |h: &&mut Holder| h.token == Some(claim.token);
+        if self.holder(claim.owner).filter(holds).is_none() {
+            let is_duplicate = |recorded: &Recorded| recorded.outcome.token == claim.token;
+            return if self.recorded.as_deref().is_some_and(is_duplicate) {
+                ReleaseAnswer::Released
+            } else {
+                ReleaseAnswer::AlreadyGone
+            };
+        }
+        let (outcome, until) = (outcome.clone(), step.now + keep);
+        self.recorded = Some(Box::new(Recorded { outcome, until }));
+        self.remove(claim.owner);
+        self.queue.wake_all(step);
+        ReleaseAnswer::Released
+    }
+
+    /// Deletes the recorded outcome. Returns false if there is none.
+    pub fn forget(&mut self, step: &mut Step<'_, W>) -> bool {
+        self.settle(step);
+        self.recorded.take().is_some()
+    }
+
+    /// Removes an owner from the holders and from the waiters, and grants the lock to the next waiters.
+    pub fn cleanup(&mut self, owner: AttemptId, step: &mut Step<'_, W>) {
+        self.settle(step);
+        self.queue.remove(owner);
+        self.remove(owner);
+        // The waiter that left may have blocked the waiters after it.
+        self.grant_next(step);
+    }
+
+    /// Removes all holders, and grants the lock to the next waiters. Returns false if the lock was not held.
+    pub fn force_release(&mut self, step: &mut Step<'_, W>) -> bool {
+        self.settle(step);
+        let held = !self.holders.is_empty();
+        self.holders.clear();
+        self.grant_next(step);
+        held
+    }
+
+    /// Returns the holder, the remaining time of its lease, and the number of waiters.
+    pub fn inspect(&mut self, step: &mut Step<'_, W>) -> Inspection {
+        self.settle(step);
+        let handed_on = self.holders.iter().filter(|h| h.token.is_none()).count();
+        let alone = self.holders.iter().find(|h| h.mode == Mode::Exclusive);
+        let latest = self.holders.iter().map(|h| h.expires - step.now).max();
+        Inspection {
+            owner: alone.map(|h| h.owner.to_string()),
+            token: self.holders.iter().filter_map(|h| h.token).max(),
+            expires_in: latest,
+            holders: self.holders.iter().map(|h| h.mode.size()).sum(),
+            waiting: self.queue.len() - handed_on,
+        }
+    }
+
+    /// Returns the value that the backend keeps with a waiter; `None` if the owner does not wait.
+    #[must_use]
+    pub fn waiter(&self, owner: AttemptId) -> Option<&W> {
+        self.queue.wake_up(owner)
+    }
+
+    /// Returns whether the owner is a holder, or has a grant that it has not confirmed.
+    #[must_use]
+    pub fn holds(&self, owner: AttemptId) -> bool {
+        self.holders.iter().any(|h| h.owner == owner)
+    }
+
+    /// Returns the lease of the only holder in [`Mode::Exclusive`], if that holder has confirmed its grant.
+    #[must_use]
+    pub fn exclusive_lease(&self) -> Option<ExclusiveLease> {
+        let mut holders = self.holders.iter();
+        let holder = holders.find(|h| h.mode == Mode::Exclusive)?;
+        Some(ExclusiveLease {
+            owner: holder.owner,
+            token: holder.token?,
+            expires: holder.expires,
+        })
+    }
+
+    /// Sets the lease of the only holder in [`Mode::Exclusive`], or adds that holder to a state without holders. A
+    /// backend can so keep this lease in columns, and renew it without a change of the rest of the state.
+    pub fn set_exclusive_lease(&mut self, lease: ExclusiveLease) {
+        if let Some(holder) = self.holder(lease.owner) {
+            (holder.token, holder.expires) = (Some(lease.token), lease.expires);
+        } else {
+            self.holders.push(Holder {
+                owner: lease.owner,
+                mode: Mode::Exclusive,
+                expires: lease.expires,
+                token: Some(lease.token),
+                downgraded: false,
+                secret: None,
+            });
+        }
+    }
+
+    /// Returns whether the state consists of [`exclusive_lease`](Self::exclusive_lease) and nothing else.
+    #[must_use]
+    pub fn is_exclusive_lease(&self) -> bool {
+        let others = self.queue.len() > 0 || self.recorded.is_some();
+        let handed_over = self.holders.iter().any(|h| h.secret.is_some());
+        self.exclusive_lease().is_some() && !others && !handed_over
+    }
+
+    /// Returns the time at which the last lease, queue position or outcome ends, except for
+    /// [`exclusive_lease`](Self::exclusive_lease). From then on the backend may delete the record.
+    #[must_use]
+    pub fn kept_until(&self) -> Duration {
+        let shares = self.holders.iter();
+        let shares = shares.filter(|h| h.mode != Mode::Exclusive || h.token.is_none());
+        let ends = shares.map(|h| h.expires);
+        let ends = ends.chain(self.queue.iter().map(|w| w.until));
+        let ends = ends.chain(self.recorded.iter().map(|recorded| recorded.until));
+        ends.max().unwrap_or_default()
+    }
+
+    /// Returns whether the key has no holders, waiters or recorded outcome. The backend can then delete the record.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.holders.is_empty() && self.queue.len() == 0 && self.recorded.is_none()
+    }
+
+    /// Removes expired holders and waiters, and grants the lock to waiters that nothing blocks now. So a newcomer
+    /// cannot overtake a waiter. Every other method begins with this.
+    pub fn settle(&mut self, step: &mut Step<'_, W>) {
+        self.queue.drop_expired(step.now);
+        self.holders.retain(|h| h.expires > step.now);
+        self.recorded.take_if(|recorded| recorded.until <= step.now);
+        self.grant_next(step);
+    }
+
+    /// Grants the lock to the first waiters with compatible modes. A waiter with an incompatible mode blocks the
+    /// waiters after it, so that a writer does not wait forever for readers.
+    fn grant_next(&mut self, step: &mut Step<'_, W>) {
+        let expires = step.now + step.timing.grant;
+        let mut place = 0;
+        while let Some((owner, mode)) = self.queue.at(place) {
+            if !self.holds(owner) {
+                if !self.fits(mode) {
+                    return;
+                }
+                self.queue.wake(place, expires, step);
+                self.holders.push(Holder {
+                    owner,
+                    mode,
+                    expires,
+                    token: None,
+                    downgraded: false,
+                    secret: None,
+                });
+            }
+            place += 1;
+        }
+    }
+
+    fn fits(&self, mode: Mode) -> bool {
+        match mode {
+            Mode::Exclusive => self.holders.is_empty(),
+            Mode::Shared => self.holders.iter().all(|h| h.mode == Mode::Shared),
+            Mode::Permits { count, of } => {
+                let taken: usize = self.holders.iter().map(|h| h.mode.size()).sum();
+                let room = taken + count as usize <= of as usize;
+                room && self.holders.iter().all(|h| h.mode.is_like(mode))
+            }
+        }
+    }
+
+    fn holder(&mut self, owner: AttemptId) -> Option<&mut Holder> {
+        self.holders.iter_mut().find(|h| h.owner == owner)
+    }
+
+    fn remove(&mut self, owner: AttemptId) {
+        self.holders.retain(|h| h.owner != owner);
+    }
+}
