@@ -12,8 +12,12 @@ use std::future::Future;
 
 use sqlx::Acquire;
 
+#[cfg(feature = "backend")]
+use crate::backend::LockDatabase;
 use crate::database::{Driver, FencedDatabase};
 pub use crate::schema::{COLUMN_TYPE, MYSQL_FENCES, POSTGRES_FENCES, SQLITE_FENCES};
+#[cfg(feature = "backend")]
+pub use crate::schema::{MYSQL_LOCKS, POSTGRES_LOCKS, SQLITE_LOCKS};
 use crate::{DEFAULT_COLUMN, Error, name};
 
 /// Creates the table `fences` if it does not exist.
@@ -31,7 +35,30 @@ where
 {
     async move {
         let mut connection = at.acquire().await?;
-        Ok(<A::Database as Driver>::create_fences(&mut connection).await?)
+        let fences = <A::Database as Driver>::FENCES;
+        Ok(<A::Database as Driver>::create_table(&mut connection, fences).await?)
+    }
+}
+
+/// Creates the table `leasehold_locks` of [`SqlBackend`](crate::SqlBackend) if it does not exist.
+///
+/// # Errors
+///
+/// Returns [`Error::Sqlx`] if the database fails, for example if the role may not create tables.
+#[cfg(feature = "backend")]
+#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
+#[expect(
+    clippy::manual_async_fn,
+    reason = "the future of an `async fn` over `Acquire` cannot be spawned"
+)]
+pub fn create_locks<'a, 'c: 'a, A>(at: A) -> impl Future<Output = Result<(), Error>> + Send + 'a
+where
+    A: Acquire<'c, Database: LockDatabase> + Send + 'a,
+{
+    async move {
+        let mut connection = at.acquire().await?;
+        let locks = <A::Database as LockDatabase>::LOCKS;
+        Ok(<A::Database as Driver>::create_table(&mut connection, locks).await?)
     }
 }
 

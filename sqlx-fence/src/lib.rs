@@ -129,6 +129,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
+//! | `backend` | [`SqlBackend`]: locks in the database itself |
 //! | `metrics` | counters through the `metrics` crate |
 //! | `mysql` | `MySQL` and `MariaDB` (tested: `MariaDB` 10.11) |
 //! | `postgres` | Postgres (tested: 15) |
@@ -143,6 +144,9 @@
 //! a fenced statement. Metric: `leasehold.sqlx.writes{outcome}`, with the same outcomes.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(feature = "backend")]
+#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
+mod backend;
 mod begin;
 mod carried;
 mod database;
@@ -164,6 +168,9 @@ mod store;
 
 pub use leasehold::{AdmitError, FenceStore, FencingToken, InvalidToken, Stale};
 
+#[cfg(feature = "backend")]
+#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
+pub use self::backend::{LockDatabase, SqlBackend};
 pub use self::begin::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};

@@ -16,3 +16,25 @@ pub const MYSQL_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
 /// The same table as [`POSTGRES_FENCES`], on `SQLite`.
 pub const SQLITE_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
     resource TEXT COLLATE BINARY PRIMARY KEY NOT NULL, token BIGINT NOT NULL) WITHOUT ROWID";
+
+/// The table for [`SqlBackend`](crate::SqlBackend) on Postgres. Half of each page stays free for new versions of its
+/// rows, so that most changes do not touch the index.
+#[cfg(feature = "backend")]
+pub const POSTGRES_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
+    lock_key TEXT COLLATE \"C\" PRIMARY KEY, version BIGINT NOT NULL, owner BYTEA, token BIGINT NOT NULL, \
+    expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state BYTEA) \
+    WITH (fillfactor = 50)";
+
+/// The same table as [`POSTGRES_LOCKS`], on `MySQL` and `MariaDB`. The table stores the key as bytes, because the
+/// collation of a text column treats `Abc` and `abc` as equal.
+#[cfg(feature = "backend")]
+pub const MYSQL_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
+    lock_key VARBINARY(1024) PRIMARY KEY, version BIGINT NOT NULL, owner BINARY(16), token BIGINT NOT NULL, \
+    expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state LONGBLOB) \
+    ENGINE=InnoDB";
+
+/// The same table as [`POSTGRES_LOCKS`], on `SQLite`.
+#[cfg(feature = "backend")]
+pub const SQLITE_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
+    lock_key TEXT COLLATE BINARY PRIMARY KEY NOT NULL, version BIGINT NOT NULL, owner BLOB, token BIGINT NOT NULL, \
+    expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state BLOB) WITHOUT ROWID";

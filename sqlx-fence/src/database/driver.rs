@@ -92,6 +92,9 @@ pub trait Driver: Database<Arguments: Clone> {
     /// The SQL dialect.
     const DIALECT: Dialect;
 
+    /// The statement that creates the table `fences`.
+    const FENCES: &'static str;
+
     /// Adds a number to the values of a statement.
     fn add(values: &mut Self::Arguments, number: i64) -> Result<(), sqlx::Error>;
 
@@ -152,8 +155,8 @@ pub trait Driver: Database<Arguments: Clone> {
     /// Returns whether a failed claim can be retried.
     fn obstacle(error: &sqlx::Error) -> Option<Obstacle>;
 
-    /// Creates the table `fences` if it does not exist.
-    fn create_fences(connection: &mut Self::Connection) -> Answer<'_, ()>;
+    /// Creates a table with a `CREATE TABLE IF NOT EXISTS`, which other connections may send concurrently.
+    fn create_table<'c>(connection: &'c mut Self::Connection, sql: &'static str) -> Answer<'c, ()>;
 
     /// Returns the type of a column, if the column exists. The caller has checked the name of the table.
     fn column_type<'c>(

@@ -21,6 +21,7 @@ impl FencedDatabase for MySql {}
 
 impl Driver for MySql {
     const DIALECT: Dialect = Dialect::MySql;
+    const FENCES: &'static str = schema::MYSQL_FENCES;
 
     fn add(values: &mut MySqlArguments, number: i64) -> Result<(), sqlx::Error> {
         Arguments::add(values, number).map_err(sqlx::Error::Encode)
@@ -101,11 +102,9 @@ impl Driver for MySql {
         }
     }
 
-    fn create_fences(connection: &mut MySqlConnection) -> Answer<'_, ()> {
+    fn create_table<'c>(connection: &'c mut MySqlConnection, sql: &'static str) -> Answer<'c, ()> {
         Box::pin(async move {
-            sqlx::raw_sql(schema::MYSQL_FENCES)
-                .execute(connection)
-                .await?;
+            sqlx::raw_sql(sql).execute(connection).await?;
             Ok(())
         })
     }

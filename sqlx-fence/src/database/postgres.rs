@@ -30,6 +30,7 @@ impl Completable for Postgres {}
 
 impl Driver for Postgres {
     const DIALECT: Dialect = Dialect::Postgres;
+    const FENCES: &'static str = schema::POSTGRES_FENCES;
 
     fn add(values: &mut PgArguments, number: i64) -> Result<(), sqlx::Error> {
         Arguments::add(values, number).map_err(sqlx::Error::Encode)
@@ -126,9 +127,9 @@ impl Driver for Postgres {
         }
     }
 
-    fn create_fences(connection: &mut PgConnection) -> Answer<'_, ()> {
+    fn create_table<'c>(connection: &'c mut PgConnection, sql: &'static str) -> Answer<'c, ()> {
         Box::pin(async move {
-            let create = || sqlx::raw_sql(schema::POSTGRES_FENCES);
+            let create = || sqlx::raw_sql(sql);
             // Use a savepoint, because Postgres accepts no other statement in a transaction after a failed one.
             let within = connection.is_in_transaction();
             if within {

@@ -23,6 +23,7 @@ impl Completable for Sqlite {}
 
 impl Driver for Sqlite {
     const DIALECT: Dialect = Dialect::Sqlite;
+    const FENCES: &'static str = schema::SQLITE_FENCES;
 
     fn add(values: &mut SqliteArguments, number: i64) -> Result<(), sqlx::Error> {
         Arguments::add(values, number).map_err(sqlx::Error::Encode)
@@ -110,11 +111,9 @@ impl Driver for Sqlite {
         }
     }
 
-    fn create_fences(connection: &mut SqliteConnection) -> Answer<'_, ()> {
+    fn create_table<'c>(connection: &'c mut SqliteConnection, sql: &'static str) -> Answer<'c, ()> {
         Box::pin(async move {
-            sqlx::raw_sql(schema::SQLITE_FENCES)
-                .execute(connection)
-                .await?;
+            sqlx::raw_sql(sql).execute(connection).await?;
             Ok(())
         })
     }

@@ -23,10 +23,10 @@
 //!
 //! use leasehold::backend::key_state::{KeyState, Step, Timing, next_token};
 //! use leasehold::backend::{Attempt, AttemptAnswer};
-//! use leasehold::LockManager;
+//! use leasehold::Key;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let key = LockManager::in_process().lock("order:42").key().clone();
+//! let key = Key::new("", "order:42")?;
 //! let ttl = Duration::from_secs(30);
 //! let (holder, waiter) = (Attempt::new(key.clone(), ttl, true), Attempt::new(key, ttl, true));
 //! let (now, mut notified) = (Duration::from_secs(1_800_000_000), Vec::new());

@@ -1,0 +1,208 @@
+//! The statements on the lock table, for each database.
+
+#[cfg(feature = "mysql")]
+mod mysql;
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+use std::time::Duration;
+
+use leasehold::AttemptId;
+use leasehold::backend::{Attempt, Claim};
+
+use super::record::{Reading, Record, Taken};
+pub(super) use crate::database::Answer;
+use crate::database::FencedDatabase;
+
+/// A database that can store locks: `Postgres`, `MySql` and `Sqlite` of sqlx, each with the feature of the same name.
+///
+/// This trait is sealed and cannot be implemented outside of this crate.
+pub trait LockDatabase: FencedDatabase {
+    /// The statement that creates the table.
+    const LOCKS: &'static str;
+
+    /// Acquires a lock that is free and has no waiters, if the database's clock is before `expiry`.
+    fn take<'c>(
+        connection: &'c mut Self::Connection,
+        attempt: &'c Attempt,
+        expiry: i64,
+    ) -> Answer<'c, Taken>;
+
+    /// Reads the row of a key.
+    fn read<'c>(connection: &'c mut Self::Connection, key: &'c str) -> Answer<'c, Reading>;
+
+    /// Overwrites a row that still has the version of `after`. Returns false if it has another version.
+    fn update<'c>(
+        connection: &'c mut Self::Connection,
+        key: &'c str,
+        after: &'c Record,
+    ) -> Answer<'c, bool>;
+
+    /// Inserts a row if the key does not have one, and the database's clock is before `expiry`. Returns false otherwise.
+    fn insert<'c>(
+        connection: &'c mut Self::Connection,
+        key: &'c str,
+        after: &'c Record,
+        expiry: i64,
+    ) -> Answer<'c, bool>;
+
+    /// Renews the leases of exclusive holders, and returns the owners of the renewed leases.
+    fn renew<'c>(
+        connection: &'c mut Self::Connection,
+        claims: &'c [&'c Claim],
+    ) -> Answer<'c, Vec<AttemptId>>;
+
+    /// Deletes the old rows among the next 1000 keys after `after`, and returns the last of these keys. Returns `None` if
+    /// there are no keys after `after`.
+    fn sweep<'c>(
+        connection: &'c mut Self::Connection,
+        after: &'c str,
+    ) -> Answer<'c, Option<String>>;
+
+    /// Ends the lease of an exclusive holder if the row contains nothing else. Returns false if nothing changed.
+    fn release<'c>(connection: &'c mut Self::Connection, claim: &'c Claim) -> Answer<'c, bool>;
+}
+
+/// Implements the statements that have the same values in each database, with the constants of the module.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+macro_rules! shared_statements {
+    ($connection:ty) => {
+        fn read<'c>(connection: &'c mut $connection, key: &'c str) -> Answer<'c, Reading> {
+            Box::pin(async move {
+                let row = sqlx::query(READ).bind(key).fetch_one(connection).await?;
+                reading(&row)
+            })
+        }
+
+        fn update<'c>(
+            connection: &'c mut $connection,
+            key: &'c str,
+            after: &'c Record,
+        ) -> Answer<'c, bool> {
+            Box::pin(async move {
+                let update = sqlx::query(UPDATE)
+                    .bind(after.owner.as_deref())
+                    .bind(after.token)
+                    .bind(after.expires_at)
+                    .bind(after.kept_until)
+                    .bind(after.closed_until)
+                    .bind(after.state.as_deref())
+                    .bind(key)
+                    .bind(after.version);
+                Ok(update.execute(connection).await?.rows_affected() > 0)
+            })
+        }
+
+        fn insert<'c>(
+            connection: &'c mut $connection,
+            key: &'c str,
+            after: &'c Record,
+            expiry: i64,
+        ) -> Answer<'c, bool> {
+            Box::pin(async move {
+                let insert = sqlx::query(INSERT)
+                    .bind(key)
+                    .bind(after.owner.as_deref())
+                    .bind(after.token)
+                    .bind(after.expires_at)
+                    .bind(after.kept_until)
+                    .bind(after.closed_until)
+                    .bind(after.state.as_deref())
+                    .bind(expiry);
+                Ok(insert.execute(connection).await?.rows_affected() > 0)
+            })
+        }
+
+        fn sweep<'c>(
+            connection: &'c mut $connection,
+            after: &'c str,
+        ) -> Answer<'c, Option<String>> {
+            Box::pin(async move {
+                let page = sqlx::query(PAGE).bind(after);
+                let page = page.fetch_one(&mut *connection).await?;
+                // The key is a column of bytes on MySQL.
+                let last: Option<String> = page.try_get_unchecked(0)?;
+                if let Some(last) = &last {
+                    let sweep = sqlx::query(SWEEP).bind(after).bind(last);
+                    sweep.execute(connection).await?;
+                }
+                Ok(last)
+            })
+        }
+
+        fn release<'c>(connection: &'c mut $connection, claim: &'c Claim) -> Answer<'c, bool> {
+            Box::pin(async move {
+                let owner = claim.owner.to_bytes();
+                let release = sqlx::query(RELEASE)
+                    .bind(claim.key.full())
+                    .bind(owner.as_slice())
+                    .bind(claim.token.get());
+                Ok(release.execute(connection).await?.rows_affected() > 0)
+            })
+        }
+    };
+}
+
+/// The condition for a row that nothing has used for an hour. The hour is much longer than a process may be stopped
+/// between two steps of a statement. The last token is less than the clock, so that the next token is greater.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+macro_rules! is_old {
+    () => {
+        concat!(
+            "expires_at < ",
+            now!(),
+            " - 3600000000 AND kept_until < ",
+            now!(),
+            " - 3600000000 \
+             AND closed_until < ",
+            now!(),
+            " - 3600000000 AND token < ",
+            now!(),
+            " - 3600000000 \
+             AND version < ",
+            now!(),
+            " - 3600000000"
+        )
+    };
+}
+
+/// Defines the function that parses a row with the columns of `READ`.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+macro_rules! rows {
+    ($row:ty) => {
+        fn reading(row: &$row) -> Result<Reading, sqlx::Error> {
+            let version: Option<i64> = row.try_get(1)?;
+            let record = match version {
+                None => None,
+                Some(version) => Some(Record {
+                    version,
+                    owner: row.try_get(2)?,
+                    token: row.try_get(3)?,
+                    expires_at: row.try_get(4)?,
+                    kept_until: row.try_get(5)?,
+                    closed_until: row.try_get(6)?,
+                    state: row.try_get(7)?,
+                }),
+            };
+            Ok(Reading {
+                now: row.try_get(0)?,
+                record,
+            })
+        }
+    };
+}
+
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+use {is_old, rows, shared_statements};
+
+/// Returns a time in microseconds, rounded up, so that a lease does not end early.
+pub(super) fn micros(time: Duration) -> i64 {
+    i64::try_from(time.as_nanos().div_ceil(1000)).unwrap_or(i64::MAX)
+}
+
+/// Returns the id in a column `owner`.
+fn owner(bytes: Vec<u8>) -> Option<AttemptId> {
+    bytes.try_into().ok().map(AttemptId::from_bytes)
+}

@@ -1,0 +1,191 @@
+//! The statements on `MySQL` and `MariaDB`.
+//!
+//! A statement reads the clock once, at its beginning. If the statement then waits for a concurrent change of its row,
+//! its time is in the past, so it can find a lock busy that is free. It never finds a lock free that is busy.
+
+use leasehold::backend::{Attempt, Claim};
+use leasehold::{AttemptId, FencingToken};
+use sqlx::mysql::{MySqlArguments, MySqlRow};
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row};
+
+use super::{Answer, LockDatabase, is_old, micros, owner, rows, shared_statements};
+use crate::backend::record::{Reading, Record, Taken};
+use crate::schema;
+
+/// The number of claims in one statement, which is far below the number of values that the server accepts.
+const CLAIMS: usize = 1000;
+
+/// The database's clock in microseconds since 1970.
+macro_rules! now {
+    () => {
+        "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))"
+    };
+}
+
+/// The condition under which the statement acquires the lock of an existing row.
+macro_rules! is_free {
+    () => {
+        concat!(
+            "expires_at <= ",
+            now!(),
+            " AND kept_until <= ",
+            now!(),
+            " AND closed_until <= ",
+            now!()
+        )
+    };
+}
+
+/// Returns the token as the id of the last inserted row, or 0 if the lock is not free. The server assigns the columns
+/// from left to right, so the columns of the condition are last.
+const TAKE: &str = concat!(
+    "INSERT INTO leasehold_locks (lock_key, version, owner, token, expires_at, kept_until, closed_until) \
+     SELECT ?, ",
+    now!(),
+    ", ?, LAST_INSERT_ID(",
+    now!(),
+    "), ",
+    now!(),
+    " + ?, 0, 0 FROM DUAL WHERE ",
+    now!(),
+    " < ? \
+     ON DUPLICATE KEY UPDATE \
+         version = IF(",
+    is_free!(),
+    ", version + 1, version), \
+         owner = IF(",
+    is_free!(),
+    ", ?, owner), \
+         state = IF(",
+    is_free!(),
+    ", NULL, state), \
+         token = IF(",
+    is_free!(),
+    ", LAST_INSERT_ID(GREATEST(",
+    now!(),
+    ", token + 1)), token + LAST_INSERT_ID(0)), \
+         expires_at = IF(",
+    is_free!(),
+    ", ",
+    now!(),
+    " + ?, expires_at)"
+);
+
+/// Returns a row even if the key does not have one, because the caller needs the time.
+const READ: &str = concat!(
+    "SELECT ",
+    now!(),
+    ", version, owner, token, expires_at, kept_until, closed_until, state \
+     FROM (SELECT 1) AS always LEFT JOIN leasehold_locks ON lock_key = ?"
+);
+
+const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = ?, token = ?, expires_at = ?, \
+     kept_until = ?, closed_until = ?, state = ? WHERE lock_key = ? AND version = ?";
+
+const INSERT: &str = concat!(
+    "INSERT IGNORE INTO leasehold_locks \
+         (lock_key, version, owner, token, expires_at, kept_until, closed_until, state) \
+     SELECT ?, ",
+    now!(),
+    ", ?, ?, ?, ?, ?, ? FROM DUAL WHERE ",
+    now!(),
+    " < ?"
+);
+
+/// A claim in the statements that follow.
+const CLAIM: &str = "SELECT ? AS lock_key, ? AS owner, ? AS token, ? AS ttl";
+
+const RENEW: &str = concat!(
+    ") AS c ON l.lock_key = c.lock_key AND l.owner = c.owner AND l.token = c.token \
+     SET l.version = l.version + 1, l.expires_at = ",
+    now!(),
+    " + c.ttl WHERE l.expires_at > ",
+    now!()
+);
+
+/// Returns the owners whose leases have not ended, because the server does not return the rows of an update.
+const RENEWED: &str = concat!(
+    ") AS c ON l.lock_key = c.lock_key AND l.owner = c.owner AND l.token = c.token \
+     WHERE l.expires_at > ",
+    now!()
+);
+
+const PAGE: &str = "SELECT MAX(lock_key) FROM \
+     (SELECT lock_key FROM leasehold_locks WHERE lock_key > ? ORDER BY lock_key LIMIT 1000) AS page";
+
+const SWEEP: &str = concat!(
+    "DELETE FROM leasehold_locks WHERE lock_key > ? AND lock_key <= ? AND ",
+    is_old!()
+);
+
+const RELEASE: &str = concat!(
+    "UPDATE leasehold_locks SET version = version + 1, owner = NULL, expires_at = 0 \
+     WHERE lock_key = ? AND owner = ? AND token = ? AND expires_at > ",
+    now!(),
+    " AND state IS NULL"
+);
+
+impl LockDatabase for MySql {
+    const LOCKS: &'static str = schema::MYSQL_LOCKS;
+
+    fn take<'c>(
+        connection: &'c mut MySqlConnection,
+        attempt: &'c Attempt,
+        expiry: i64,
+    ) -> Answer<'c, Taken> {
+        Box::pin(async move {
+            let (owner, ttl) = (attempt.owner.to_bytes(), micros(attempt.ttl));
+            let take = sqlx::query(TAKE)
+                .bind(attempt.key.full())
+                .bind(owner.as_slice())
+                .bind(ttl)
+                .bind(expiry)
+                .bind(owner.as_slice())
+                .bind(ttl);
+            let token = take.execute(&mut *connection).await?.last_insert_id();
+            match FencingToken::try_from(token.cast_signed()) {
+                Ok(token) => Ok(Taken::Token(token)),
+                Err(_busy) => {
+                    let busy = Self::read(connection, attempt.key.full()).await?;
+                    Ok(Taken::Busy(busy))
+                }
+            }
+        })
+    }
+
+    fn renew<'c>(
+        connection: &'c mut MySqlConnection,
+        claims: &'c [&'c Claim],
+    ) -> Answer<'c, Vec<AttemptId>> {
+        Box::pin(async move {
+            let mut renewed = Vec::new();
+            for claims in claims.chunks(CLAIMS) {
+                let values = vec![CLAIM; claims.len()].join(" UNION ALL ");
+                let renew = format!("UPDATE leasehold_locks AS l JOIN ({values}{RENEW}");
+                let read =
+                    format!("SELECT l.owner FROM leasehold_locks AS l JOIN ({values}{RENEWED}");
+                bound(renew, claims).execute(&mut *connection).await?;
+                for row in bound(read, claims).fetch_all(&mut *connection).await? {
+                    renewed.extend(owner(row.try_get(0)?));
+                }
+            }
+            Ok(renewed)
+        })
+    }
+
+    shared_statements!(MySqlConnection);
+}
+
+/// Returns the statement with the values of its claims.
+fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments> {
+    let mut bound = sqlx::query(AssertSqlSafe(sql)).persistent(claims.len() == 1);
+    for claim in claims {
+        let (key, owner) = (claim.key.full().to_owned(), claim.owner.to_bytes());
+        bound = bound.bind(key).bind(owner.to_vec());
+        bound = bound.bind(claim.token.get()).bind(micros(claim.ttl));
+    }
+    bound
+}
+
+rows!(MySqlRow);

@@ -1,0 +1,156 @@
+//! The statements on `SQLite`.
+//!
+//! The clock is the clock of the machine, in whole milliseconds. A statement reads the clock once, after it has acquired
+//! the write lock of the database.
+
+use leasehold::backend::{Attempt, Claim};
+use leasehold::{AttemptId, FencingToken};
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection};
+
+use super::{Answer, LockDatabase, is_old, micros, owner, rows, shared_statements};
+use crate::backend::record::{Reading, Record, Taken};
+use crate::schema;
+
+/// The number of claims in one statement, which is far below the number of values that `SQLite` accepts.
+const CLAIMS: usize = 1000;
+
+/// The database's clock in microseconds since 1970.
+macro_rules! now {
+    () => {
+        "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) * 1000"
+    };
+}
+
+const TAKE: &str = concat!(
+    "INSERT INTO leasehold_locks (lock_key, version, owner, token, expires_at, kept_until, closed_until) \
+     SELECT $1, ",
+    now!(),
+    ", $2, ",
+    now!(),
+    ", ",
+    now!(),
+    " + $3, 0, 0 WHERE ",
+    now!(),
+    " < $4 \
+     ON CONFLICT (lock_key) DO UPDATE SET version = version + 1, owner = $2, \
+         token = MAX(",
+    now!(),
+    ", token + 1), expires_at = ",
+    now!(),
+    " + $3, state = NULL \
+     WHERE expires_at <= ",
+    now!(),
+    " AND kept_until <= ",
+    now!(),
+    " AND closed_until <= ",
+    now!(),
+    " \
+         AND ",
+    now!(),
+    " < $4 \
+     RETURNING token"
+);
+
+/// Returns a row even if the key does not have one, because the caller needs the time.
+const READ: &str = concat!(
+    "SELECT ",
+    now!(),
+    ", version, owner, token, expires_at, kept_until, closed_until, state \
+     FROM (SELECT 1) LEFT JOIN leasehold_locks ON lock_key = $1"
+);
+
+const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = $1, token = $2, expires_at = $3, \
+     kept_until = $4, closed_until = $5, state = $6 WHERE lock_key = $7 AND version = $8";
+
+const INSERT: &str = concat!(
+    "INSERT INTO leasehold_locks \
+         (lock_key, version, owner, token, expires_at, kept_until, closed_until, state) \
+     SELECT $1, ",
+    now!(),
+    ", $2, $3, $4, $5, $6, $7 WHERE ",
+    now!(),
+    " < $8 \
+     ON CONFLICT (lock_key) DO NOTHING"
+);
+
+const RENEW: &str = concat!(
+    ") UPDATE leasehold_locks SET version = version + 1, expires_at = ",
+    now!(),
+    " + c.ttl FROM c \
+     WHERE leasehold_locks.lock_key = c.lock_key AND leasehold_locks.owner = c.owner \
+         AND leasehold_locks.token = c.token AND expires_at > ",
+    now!(),
+    " \
+     RETURNING owner"
+);
+
+const PAGE: &str = "SELECT MAX(lock_key) FROM \
+     (SELECT lock_key FROM leasehold_locks WHERE lock_key > $1 ORDER BY lock_key LIMIT 1000) AS page";
+
+const SWEEP: &str = concat!(
+    "DELETE FROM leasehold_locks WHERE lock_key > $1 AND lock_key <= $2 AND ",
+    is_old!()
+);
+
+const RELEASE: &str = concat!(
+    "UPDATE leasehold_locks SET version = version + 1, owner = NULL, expires_at = 0 \
+     WHERE lock_key = $1 AND owner = $2 AND token = $3 AND expires_at > ",
+    now!(),
+    " AND state IS NULL"
+);
+
+impl LockDatabase for Sqlite {
+    const LOCKS: &'static str = schema::SQLITE_LOCKS;
+
+    fn take<'c>(
+        connection: &'c mut SqliteConnection,
+        attempt: &'c Attempt,
+        expiry: i64,
+    ) -> Answer<'c, Taken> {
+        Box::pin(async move {
+            let owner = attempt.owner.to_bytes();
+            let take = sqlx::query(TAKE)
+                .bind(attempt.key.full())
+                .bind(owner.as_slice())
+                .bind(micros(attempt.ttl))
+                .bind(expiry);
+            let Some(row) = take.fetch_optional(&mut *connection).await? else {
+                let busy = Self::read(connection, attempt.key.full()).await?;
+                return Ok(Taken::Busy(busy));
+            };
+            let token = FencingToken::try_from(row.try_get::<i64, _>(0)?);
+            let token = token.map_err(|invalid| sqlx::Error::Decode(invalid.into()))?;
+            Ok(Taken::Token(token))
+        })
+    }
+
+    fn renew<'c>(
+        connection: &'c mut SqliteConnection,
+        claims: &'c [&'c Claim],
+    ) -> Answer<'c, Vec<AttemptId>> {
+        Box::pin(async move {
+            let mut renewed = Vec::new();
+            for claims in claims.chunks(CLAIMS) {
+                let values = vec!["(?, ?, ?, ?)"; claims.len()].join(", ");
+                let sql =
+                    format!("WITH c (lock_key, owner, token, ttl) AS (VALUES {values}{RENEW}");
+                let mut renew =
+                    sqlx::query_scalar(AssertSqlSafe(sql)).persistent(claims.len() == 1);
+                for claim in claims {
+                    renew = renew
+                        .bind(claim.key.full())
+                        .bind(claim.owner.to_bytes().to_vec());
+                    renew = renew.bind(claim.token.get()).bind(micros(claim.ttl));
+                }
+                let owners: Vec<Vec<u8>> = renew.fetch_all(&mut *connection).await?;
+                renewed.extend(owners.into_iter().filter_map(owner));
+            }
+            Ok(renewed)
+        })
+    }
+
+    shared_statements!(SqliteConnection);
+}
+
+rows!(SqliteRow);

@@ -1,0 +1,54 @@
+//! The errors of the lock table.
+
+use leasehold::Key;
+use leasehold::backend::BackendError;
+use leasehold::backend::key_state::DecodeError;
+
+const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leasehold_sqlx::ddl::create_locks` at startup, \
+     or add it to your migrations";
+
+/// The classes of codes for lost connections, and for interventions and failures of the server.
+const LOST: [&str; 3] = ["08", "57", "58"];
+
+/// Returns the error of a statement.
+pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
+    let Some(database) = error.as_database_error() else {
+        let message = format!("the database did not reply to a statement about `{key}`");
+        return BackendError::unknown(message).with_source(error);
+    };
+    let code = database.code().unwrap_or_default();
+    // The codes of Postgres and of MySQL. SQLite has no code for a missing table.
+    let is_missing =
+        matches!(&*code, "42P01" | "42S02") || database.message().starts_with("no such table");
+    let failed = if is_missing {
+        BackendError::not_applied(NO_TABLE).permanent()
+    } else {
+        let message = format!("the database refused a statement about `{key}`");
+        match &*code {
+            // The role lacks a permission.
+            "42501" => BackendError::not_applied(message).permanent(),
+            // A server that shuts down may have committed the statement before.
+            code if LOST.iter().any(|class| code.starts_with(class)) => {
+                BackendError::unknown(message)
+            }
+            _ => BackendError::not_applied(message),
+        }
+    };
+    failed.with_source(error)
+}
+
+/// Returns the error of a pool that returned no connection, so that no statement was sent.
+pub(super) fn of_pool(error: sqlx::Error) -> BackendError {
+    let message = "the pool returned no connection to the database";
+    let closed = matches!(error, sqlx::Error::PoolClosed);
+    let failed = BackendError::not_applied(message).with_source(error);
+    if closed { failed.permanent() } else { failed }
+}
+
+/// Returns the error of a row that this version cannot read.
+pub(super) fn damaged(error: DecodeError, key: &Key) -> BackendError {
+    let message = format!("cannot read the row of `{key}` in `leasehold_locks`: {error}");
+    BackendError::not_applied(message)
+        .permanent()
+        .with_source(error)
+}

@@ -1,0 +1,101 @@
+//! A row of the table, and the state of its key.
+
+use std::time::Duration;
+
+use leasehold::backend::key_state::{DecodeError, ExclusiveLease, KeyState};
+use leasehold::{AttemptId, FencingToken};
+
+use super::database::micros;
+
+/// The columns of a row, except for its key.
+///
+/// The columns `owner`, `token` and `expires_at` contain the lease of the exclusive holder. So one statement can check
+/// or renew this lease. The column `state` contains everything else.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Increases with each change of the row. A deleted row never gets an earlier version again.
+    pub version: i64,
+    /// The exclusive holder that has confirmed its grant.
+    pub owner: Option<Vec<u8>>,
+    /// The last token of the key.
+    pub token: i64,
+    /// The end of the exclusive lease, in microseconds of the database's clock.
+    pub expires_at: i64,
+    /// The end of the last lease, position or outcome in `state`.
+    pub kept_until: i64,
+    /// Until then no single statement acquires the lock, because a late statement of an ended attempt could do so.
+    pub closed_until: i64,
+    /// The encoded state, or `None` if it contains nothing but the exclusive lease.
+    pub state: Option<Vec<u8>>,
+}
+
+/// A row at one time of the database's clock, or the absence of the row.
+#[derive(Debug)]
+pub struct Reading {
+    /// The time, in microseconds since 1970.
+    pub now: i64,
+    /// The row, if it exists.
+    pub record: Option<Record>,
+}
+
+/// The result of the statement that acquires a free lock.
+#[derive(Debug)]
+pub enum Taken {
+    /// The caller holds the lock under this token.
+    Token(FencingToken),
+    /// The statement changed nothing.
+    Busy(Reading),
+}
+
+impl Record {
+    /// Returns the row of a key without holders, waiters or tokens.
+    pub(super) const fn absent() -> Self {
+        Self {
+            version: 0,
+            owner: None,
+            token: 0,
+            expires_at: 0,
+            kept_until: 0,
+            closed_until: 0,
+            state: None,
+        }
+    }
+
+    /// Returns the state in the columns.
+    pub(super) fn state(&self) -> Result<KeyState, DecodeError> {
+        let mut state = match &self.state {
+            None => KeyState::default(),
+            Some(state) => KeyState::decode(state)?,
+        };
+        let owner = self.owner.as_deref();
+        let owner = owner.and_then(|it| it.try_into().ok());
+        if let (Some(owner), Ok(token)) = (owner, FencingToken::try_from(self.token)) {
+            state.set_exclusive_lease(ExclusiveLease {
+                owner: AttemptId::from_bytes(owner),
+                token,
+                expires: time(self.expires_at),
+            });
+        }
+        Ok(state)
+    }
+
+    /// Returns the row after a change of its state. No statement may acquire the lock alone before `closed_until`.
+    pub(super) fn with(&self, state: &KeyState, token: i64, closed_until: i64) -> Self {
+        let lease = state.exclusive_lease();
+        let plain = state.is_idle() || state.is_exclusive_lease();
+        Self {
+            version: self.version,
+            owner: lease.map(|it| it.owner.to_bytes().to_vec()),
+            token,
+            expires_at: lease.map_or(0, |it| micros(it.expires)),
+            kept_until: micros(state.kept_until()),
+            closed_until: self.closed_until.max(closed_until),
+            state: (!plain).then(|| state.encode()),
+        }
+    }
+}
+
+/// Returns the time of a step.
+pub(super) fn time(micros: i64) -> Duration {
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
+}

@@ -1,0 +1,77 @@
+//! The waiters of this process, which a release of this process notifies.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use leasehold::AttemptId;
+use tokio::sync::Notify;
+
+/// The time after which a waiter that stops polling is removed.
+const FORGET_AFTER: Duration = Duration::from_secs(60);
+
+/// The smallest number of waiters at which old waiters are removed.
+const MANY: usize = 64;
+
+/// The waiters of this process.
+#[derive(Debug, Default)]
+pub(super) struct Waiters {
+    registered: Mutex<Registered>,
+}
+
+#[derive(Debug, Default)]
+struct Registered {
+    waiters: HashMap<AttemptId, Waiter>,
+    /// The number of waiters at which old waiters are removed.
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    wake_up: Arc<Notify>,
+    polled: Instant,
+}
+
+impl Waiters {
+    /// Adds a waiter, or renews its registration.
+    pub(super) fn register(&self, owner: AttemptId) {
+        let now = Instant::now();
+        let mut registered = self.registered();
+        if registered.waiters.len() >= registered.limit.max(MANY) {
+            registered
+                .waiters
+                .retain(|_, it| now - it.polled < FORGET_AFTER);
+            registered.limit = registered.waiters.len() * 2;
+        }
+        let waiter = registered.waiters.entry(owner).or_insert_with(|| Waiter {
+            wake_up: Arc::default(),
+            polled: now,
+        });
+        waiter.polled = now;
+    }
+
+    pub(super) fn find(&self, owner: AttemptId) -> Option<Arc<Notify>> {
+        let registered = self.registered();
+        registered
+            .waiters
+            .get(&owner)
+            .map(|it| Arc::clone(&it.wake_up))
+    }
+
+    /// Notifies a waiter if it is in this process. The waiter receives the notification even if it does not wait yet.
+    pub(super) fn notify(&self, owner: AttemptId) {
+        if let Some(waiter) = self.registered().waiters.get(&owner) {
+            waiter.wake_up.notify_one();
+        }
+    }
+
+    pub(super) fn remove(&self, owner: AttemptId) {
+        self.registered().waiters.remove(&owner);
+    }
+
+    fn registered(&self) -> MutexGuard<'_, Registered> {
+        self.registered
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}

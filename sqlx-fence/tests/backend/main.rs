@@ -1,0 +1,9 @@
+//! Locks in a database: the conformance suite, and what only this backend promises.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+mod late;
+mod mariadb;
+mod postgres;
+mod sqlite;
+mod swept;
