@@ -2,10 +2,12 @@
 
 mod database;
 mod error;
+mod listener;
 mod operations;
 mod record;
 mod requests;
 mod sweeper;
+mod times;
 mod waiters;
 
 use std::fmt;
@@ -23,11 +25,12 @@ use sqlx::Pool;
 use tokio::time::sleep;
 
 pub use self::database::LockDatabase;
+use self::listener::Listener;
 use self::record::Taken;
 use self::requests::Requests;
 use self::sweeper::Sweeper;
 use self::waiters::Waiters;
-use crate::{Error, ddl};
+use crate::Error;
 
 /// The first and the longest pause between two checks of a waiter.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -41,8 +44,10 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(320);
 ///
 /// One statement acquires a free lock, and another statement releases a lock without waiters. Any other operation reads
 /// the row, and writes the row if no other client has changed it. Waiters are served first come, first served. A waiter
-/// in the process of the previous holder is notified. Other waiters check the row up to 50 times a second at first, and
-/// three times a second after a second.
+/// in the process of the previous holder is notified. On Postgres, waiters in other processes are notified through
+/// `LISTEN` and `NOTIFY`. The backend uses one connection of the pool to listen, from the first wait on, if the pool may
+/// have at least three connections. Without a notification, a waiter checks the row up to 50 times a second at first,
+/// and three times a second after a second.
 ///
 /// A row stays in the table for an hour after its last use. Every backend that releases locks checks a thousand rows
 /// each ten seconds, and deletes the old ones.
@@ -69,6 +74,7 @@ pub struct SqlBackend<DB: LockDatabase> {
     owns_pool: bool,
     requests: Arc<Requests>,
     waiters: Arc<Waiters>,
+    listener: Arc<Listener>,
     sweeper: Arc<Sweeper>,
 }
 
@@ -91,7 +97,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     /// Returns [`Error::Sqlx`] if the URL is invalid, the connection fails, or the role may not create the table.
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let pool = Pool::connect(url).await?;
-        ddl::create_locks(&pool).await?;
+        let mut connection = pool.acquire().await?;
+        DB::create_table(&mut connection, DB::LOCKS).await?;
+        drop(connection);
         Ok(Self::with(pool, true))
     }
 
@@ -101,6 +109,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             owns_pool,
             requests: Arc::default(),
             waiters: Arc::default(),
+            listener: Arc::default(),
             sweeper: Arc::default(),
         }
     }
@@ -140,9 +149,10 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        let Some(notified) = self.waiters.find(attempt.owner) else {
+        let Some(notified) = self.waiters.find(&attempt.owner.to_string()) else {
             return Ok(());
         };
+        self.listener.start(&self.pool, &self.waiters);
         let mut pause = FIRST_PAUSE;
         loop {
             tokio::select! {
@@ -271,6 +281,7 @@ impl<DB: LockDatabase> Clone for SqlBackend<DB> {
             owns_pool: self.owns_pool,
             requests: Arc::clone(&self.requests),
             waiters: Arc::clone(&self.waiters),
+            listener: Arc::clone(&self.listener),
             sweeper: Arc::clone(&self.sweeper),
         }
     }

@@ -9,8 +9,9 @@ use sqlx::pool::PoolConnection;
 use tokio::time::sleep;
 
 use super::database::LockDatabase;
-use super::record::{Reading, Record, Taken, time};
+use super::record::{Reading, Record, Taken};
 use super::requests::expiry_after;
+use super::times::time;
 use super::{SqlBackend, error};
 
 /// The longest pause before a change is repeated because another client has changed the row.
@@ -101,10 +102,15 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         changed: Changed<T>,
         expiry: i64,
     ) -> Result<Option<T>, BackendError> {
+        let (local, remote): (Vec<String>, Vec<String>) = changed
+            .notified
+            .iter()
+            .map(AttemptId::to_string)
+            .partition(|waiter| self.waiters.find(waiter).is_some());
         if let Some(after) = &changed.after {
             let mut connection = self.connection().await?;
             let written = if changed.exists {
-                DB::update(&mut connection, key.full(), after).await
+                DB::update(&mut connection, key.full(), after, &remote).await
             } else {
                 DB::insert(&mut connection, key.full(), after, expiry).await
             };
@@ -115,8 +121,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                 Err(failed) => return Err(error::of(failed, key)),
             }
         }
-        for owner in changed.notified {
-            self.waiters.notify(owner);
+        for waiter in local {
+            self.waiters.notify(&waiter);
         }
         Ok(Some(changed.answer))
     }

@@ -1,11 +1,9 @@
 //! A row of the table, and the state of its key.
 
-use std::time::Duration;
-
 use leasehold::backend::key_state::{DecodeError, ExclusiveLease, KeyState};
 use leasehold::{AttemptId, FencingToken};
 
-use super::database::micros;
+use super::times::{micros, time};
 
 /// The columns of a row, except for its key.
 ///
@@ -93,9 +91,4 @@ impl Record {
             state: (!plain).then(|| state.encode()),
         }
     }
-}
-
-/// Returns the time of a step.
-pub(super) fn time(micros: i64) -> Duration {
-    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }

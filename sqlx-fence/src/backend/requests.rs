@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use leasehold::{AttemptId, MAX_COMMAND_TIMEOUT};
 
-use super::database::micros;
+use super::times::micros;
 
 /// The time after sending within which the database may still execute a statement. No manager waits longer for a
 /// reply, so the database never refuses a statement whose caller still waits.

@@ -13,7 +13,8 @@ const FORGET_AFTER: Duration = Duration::from_secs(60);
 /// The smallest number of waiters at which old waiters are removed.
 const MANY: usize = 64;
 
-/// The waiters of this process.
+/// The waiters of this process, by the short hash of their ids. Other clients of the database can read notifications, so
+/// notifications do not contain the ids.
 #[derive(Debug, Default)]
 pub(super) struct Waiters {
     registered: Mutex<Registered>,
@@ -21,7 +22,7 @@ pub(super) struct Waiters {
 
 #[derive(Debug, Default)]
 struct Registered {
-    waiters: HashMap<AttemptId, Waiter>,
+    waiters: HashMap<String, Waiter>,
     /// The number of waiters at which old waiters are removed.
     limit: usize,
 }
@@ -43,30 +44,33 @@ impl Waiters {
                 .retain(|_, it| now - it.polled < FORGET_AFTER);
             registered.limit = registered.waiters.len() * 2;
         }
-        let waiter = registered.waiters.entry(owner).or_insert_with(|| Waiter {
-            wake_up: Arc::default(),
-            polled: now,
-        });
+        let waiter = registered
+            .waiters
+            .entry(owner.to_string())
+            .or_insert_with(|| Waiter {
+                wake_up: Arc::default(),
+                polled: now,
+            });
         waiter.polled = now;
     }
 
-    pub(super) fn find(&self, owner: AttemptId) -> Option<Arc<Notify>> {
+    pub(super) fn find(&self, waiter: &str) -> Option<Arc<Notify>> {
         let registered = self.registered();
         registered
             .waiters
-            .get(&owner)
+            .get(waiter)
             .map(|it| Arc::clone(&it.wake_up))
     }
 
     /// Notifies a waiter if it is in this process. The waiter receives the notification even if it does not wait yet.
-    pub(super) fn notify(&self, owner: AttemptId) {
-        if let Some(waiter) = self.registered().waiters.get(&owner) {
+    pub(super) fn notify(&self, waiter: &str) {
+        if let Some(waiter) = self.registered().waiters.get(waiter) {
             waiter.wake_up.notify_one();
         }
     }
 
     pub(super) fn remove(&self, owner: AttemptId) {
-        self.registered().waiters.remove(&owner);
+        self.registered().waiters.remove(&owner.to_string());
     }
 
     fn registered(&self) -> MutexGuard<'_, Registered> {

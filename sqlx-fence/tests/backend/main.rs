@@ -4,6 +4,7 @@
 
 mod late;
 mod mariadb;
+mod notified;
 mod postgres;
 mod sqlite;
 mod swept;

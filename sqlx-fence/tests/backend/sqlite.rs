@@ -3,7 +3,7 @@
 
 use leasehold::conformance::Faulty;
 use leasehold_sqlx::{SqlBackend, ddl};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqlitePool};
 use tempfile::TempDir;
 
@@ -19,7 +19,9 @@ impl LockFile {
         let options = SqliteConnectOptions::new()
             .filename(folder.path().join("locks.db"))
             .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal);
+            .journal_mode(SqliteJournalMode::Wal)
+            // Leases of 300 ms do not last while a busy machine syncs each change to its disk.
+            .synchronous(SqliteSynchronous::Normal);
         let pool = SqlitePoolOptions::new().max_connections(5);
         let pool = pool.connect_with(options).await.unwrap();
         ddl::create_locks(&pool).await.unwrap();

@@ -7,10 +7,11 @@ mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-use std::time::Duration;
+use std::future::pending;
 
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
+use sqlx::Pool;
 
 use super::record::{Reading, Record, Taken};
 pub(super) use crate::database::Answer;
@@ -23,6 +24,15 @@ pub trait LockDatabase: FencedDatabase {
     /// The statement that creates the table.
     const LOCKS: &'static str;
 
+    /// Whether `update` notifies waiters of other processes.
+    const NOTIFIES: bool = false;
+
+    /// Calls `notify` for each waiter that an `update` of another process notifies, until the connection is lost.
+    fn listen<'c>(pool: &'c Pool<Self>, notify: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, ()> {
+        let (_, _) = (pool, notify);
+        Box::pin(pending())
+    }
+
     /// Acquires a lock that is free and has no waiters, if the database's clock is before `expiry`.
     fn take<'c>(
         connection: &'c mut Self::Connection,
@@ -33,11 +43,13 @@ pub trait LockDatabase: FencedDatabase {
     /// Reads the row of a key.
     fn read<'c>(connection: &'c mut Self::Connection, key: &'c str) -> Answer<'c, Reading>;
 
-    /// Overwrites a row that still has the version of `after`. Returns false if it has another version.
+    /// Overwrites a row that still has the version of `after`, and notifies these waiters of other processes. Returns
+    /// false if the row has another version.
     fn update<'c>(
         connection: &'c mut Self::Connection,
         key: &'c str,
         after: &'c Record,
+        waiters: &'c [String],
     ) -> Answer<'c, bool>;
 
     /// Inserts a row if the key does not have one, and the database's clock is before `expiry`. Returns false otherwise.
@@ -73,25 +85,6 @@ macro_rules! shared_statements {
             Box::pin(async move {
                 let row = sqlx::query(READ).bind(key).fetch_one(connection).await?;
                 reading(&row)
-            })
-        }
-
-        fn update<'c>(
-            connection: &'c mut $connection,
-            key: &'c str,
-            after: &'c Record,
-        ) -> Answer<'c, bool> {
-            Box::pin(async move {
-                let update = sqlx::query(UPDATE)
-                    .bind(after.owner.as_deref())
-                    .bind(after.token)
-                    .bind(after.expires_at)
-                    .bind(after.kept_until)
-                    .bind(after.closed_until)
-                    .bind(after.state.as_deref())
-                    .bind(key)
-                    .bind(after.version);
-                Ok(update.execute(connection).await?.rows_affected() > 0)
             })
         }
 
@@ -168,10 +161,26 @@ macro_rules! is_old {
     };
 }
 
-/// Defines the function that parses a row with the columns of `READ`.
+/// Defines the function that binds the values of `UPDATE`, and the function that parses a row with the columns of `READ`.
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 macro_rules! rows {
-    ($row:ty) => {
+    ($database:ty, $row:ty) => {
+        fn update<'q>(
+            sql: &'static str,
+            key: &'q str,
+            after: &'q Record,
+        ) -> Query<'q, $database, <$database as Database>::Arguments> {
+            sqlx::query(sql)
+                .bind(after.owner.as_deref())
+                .bind(after.token)
+                .bind(after.expires_at)
+                .bind(after.kept_until)
+                .bind(after.closed_until)
+                .bind(after.state.as_deref())
+                .bind(key)
+                .bind(after.version)
+        }
+
         fn reading(row: &$row) -> Result<Reading, sqlx::Error> {
             let version: Option<i64> = row.try_get(1)?;
             let record = match version {
@@ -197,12 +206,8 @@ macro_rules! rows {
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 use {is_old, rows, shared_statements};
 
-/// Returns a time in microseconds, rounded up, so that a lease does not end early.
-pub(super) fn micros(time: Duration) -> i64 {
-    i64::try_from(time.as_nanos().div_ceil(1000)).unwrap_or(i64::MAX)
-}
-
 /// Returns the id in a column `owner`.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 fn owner(bytes: Vec<u8>) -> Option<AttemptId> {
     bytes.try_into().ok().map(AttemptId::from_bytes)
 }

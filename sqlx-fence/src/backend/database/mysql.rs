@@ -7,10 +7,11 @@ use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::mysql::{MySqlArguments, MySqlRow};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row};
+use sqlx::{AssertSqlSafe, Database, MySql, MySqlConnection, Row};
 
-use super::{Answer, LockDatabase, is_old, micros, owner, rows, shared_statements};
+use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Taken};
+use crate::backend::times::micros;
 use crate::schema;
 
 /// The number of claims in one statement, which is far below the number of values that the server accepts.
@@ -174,6 +175,18 @@ impl LockDatabase for MySql {
         })
     }
 
+    fn update<'c>(
+        connection: &'c mut MySqlConnection,
+        key: &'c str,
+        after: &'c Record,
+        _waiters: &'c [String],
+    ) -> Answer<'c, bool> {
+        Box::pin(async move {
+            let update = update(UPDATE, key, after).execute(connection).await?;
+            Ok(update.rows_affected() > 0)
+        })
+    }
+
     shared_statements!(MySqlConnection);
 }
 
@@ -188,4 +201,4 @@ fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments
     bound
 }
 
-rows!(MySqlRow);
+rows!(MySql, MySqlRow);

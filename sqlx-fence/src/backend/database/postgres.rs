@@ -5,11 +5,13 @@
 
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
-use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, Postgres, Row};
+use sqlx::postgres::{PgListener, PgRow};
+use sqlx::query::Query;
+use sqlx::{Database, PgConnection, Pool, Postgres, Row};
 
-use super::{Answer, LockDatabase, is_old, micros, owner, rows, shared_statements};
+use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Taken};
+use crate::backend::times::micros;
 use crate::schema;
 
 /// The database's clock in microseconds since 1970.
@@ -70,6 +72,14 @@ const READ: &str = concat!(
 const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = $1, token = $2, expires_at = $3, \
      kept_until = $4, closed_until = $5, state = $6 WHERE lock_key = $7 AND version = $8";
 
+const CHANNEL: &str = "leasehold_locks";
+
+/// Does the same as `UPDATE`, and notifies the waiters when the change is committed. Returns a row for each waiter.
+const NOTIFYING_UPDATE: &str = "WITH written AS (UPDATE leasehold_locks SET version = version + 1, owner = $1, \
+     token = $2, expires_at = $3, kept_until = $4, closed_until = $5, state = $6 \
+     WHERE lock_key = $7 AND version = $8 RETURNING 1) \
+     SELECT pg_notify('leasehold_locks', waiter)::TEXT FROM written, UNNEST($9::TEXT[]) AS w (waiter)";
+
 const INSERT: &str = concat!(
     "INSERT INTO leasehold_locks \
          (lock_key, version, owner, token, expires_at, kept_until, closed_until, state) \
@@ -109,6 +119,17 @@ const RELEASE: &str = concat!(
 
 impl LockDatabase for Postgres {
     const LOCKS: &'static str = schema::POSTGRES_LOCKS;
+    const NOTIFIES: bool = true;
+
+    fn listen<'c>(pool: &'c Pool<Self>, notify: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, ()> {
+        Box::pin(async move {
+            let mut listener = PgListener::connect_with(pool).await?;
+            listener.listen(CHANNEL).await?;
+            loop {
+                notify(listener.recv().await?.payload());
+            }
+        })
+    }
 
     fn take<'c>(
         connection: &'c mut PgConnection,
@@ -158,7 +179,23 @@ impl LockDatabase for Postgres {
         })
     }
 
+    fn update<'c>(
+        connection: &'c mut PgConnection,
+        key: &'c str,
+        after: &'c Record,
+        waiters: &'c [String],
+    ) -> Answer<'c, bool> {
+        Box::pin(async move {
+            if waiters.is_empty() {
+                let update = update(UPDATE, key, after).execute(connection).await?;
+                return Ok(update.rows_affected() > 0);
+            }
+            let update = update(NOTIFYING_UPDATE, key, after).bind(waiters);
+            Ok(!update.fetch_all(connection).await?.is_empty())
+        })
+    }
+
     shared_statements!(PgConnection);
 }
 
-rows!(PgRow);
+rows!(Postgres, PgRow);

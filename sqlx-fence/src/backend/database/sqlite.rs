@@ -5,11 +5,13 @@
 
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
+use sqlx::query::Query;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection};
+use sqlx::{AssertSqlSafe, Database, Row, Sqlite, SqliteConnection};
 
-use super::{Answer, LockDatabase, is_old, micros, owner, rows, shared_statements};
+use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Taken};
+use crate::backend::times::micros;
 use crate::schema;
 
 /// The number of claims in one statement, which is far below the number of values that `SQLite` accepts.
@@ -150,7 +152,19 @@ impl LockDatabase for Sqlite {
         })
     }
 
+    fn update<'c>(
+        connection: &'c mut SqliteConnection,
+        key: &'c str,
+        after: &'c Record,
+        _waiters: &'c [String],
+    ) -> Answer<'c, bool> {
+        Box::pin(async move {
+            let update = update(UPDATE, key, after).execute(connection).await?;
+            Ok(update.rows_affected() > 0)
+        })
+    }
+
     shared_statements!(SqliteConnection);
 }
 
-rows!(SqliteRow);
+rows!(Sqlite, SqliteRow);
