@@ -132,7 +132,7 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
         if attempt.queue {
             self.waiters.register(attempt.owner);
         }
-        let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none() && !attempt.once;
+        let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
         let read = match self.requests.expiry().filter(|_| plain) {
             None => None,
             Some(expiry) => match self.take(attempt, expiry).await? {
