@@ -166,6 +166,7 @@
 //! | `blocking` | [`blocking`]: locks for code without async |
 //! | `cluster` | `redis+cluster://`: Redis Cluster |
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
+//! | `cron` | `Schedule`: the fire time that a call belongs to, for jobs that run once per fire time |
 //! | `credentials-provider` | Redis passwords and tokens that change: `RedisBuilder::credentials_provider` |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
@@ -255,6 +256,8 @@ mod metrics;
 mod options;
 mod reentrant;
 mod runtime;
+#[cfg(feature = "cron")]
+mod schedule;
 mod sweep_limit;
 
 pub use attempt_id::AttemptId;
@@ -287,6 +290,9 @@ pub use options::{
     InvalidOption, MAX_COMMAND_TIMEOUT, MAX_KEYS, MAX_PERMITS, MAX_TTL,
 };
 pub use reentrant::{ReentrancyScope, ReentrantRelease};
+#[cfg(feature = "cron")]
+#[cfg_attr(docsrs, doc(cfg(feature = "cron")))]
+pub use schedule::{InvalidSchedule, Schedule, Slot};
 
 #[cfg(feature = "macros")]
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
