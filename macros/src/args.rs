@@ -5,8 +5,9 @@ use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Path, Result, Token};
 
 use crate::duration;
 use crate::mistakes::Mistakes;
+use crate::once::Slot;
 
-const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `guard`, `mode`, `max_concurrent`, `reentrant` and `crate`";
+const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `guard`, `mode`, `max_concurrent`, `reentrant`, `once`, `keep_failure`, `slot` and `crate`";
 
 /// The arguments of the attribute.
 #[derive(Default)]
@@ -23,6 +24,10 @@ pub(crate) struct Args {
     pub(crate) mode: Option<(Mode, Span)>,
     pub(crate) permits: Option<Expr>,
     pub(crate) reentrant: Option<Span>,
+    /// How long a result is kept, and the position of the option.
+    pub(crate) once: Option<(TokenStream, Span)>,
+    pub(crate) keep_failure: Option<(TokenStream, Span)>,
+    pub(crate) slot: Option<(Slot, Span)>,
     pub(crate) root: Option<Path>,
 }
 
@@ -218,6 +223,12 @@ impl Parsing<'_> {
                 self.mistakes.at(name.span(), message);
                 skip_to_comma(input)?;
             }
+            "once" => args.once = Some((duration::parse(&text, &expression(input)?)?, name.span())),
+            "keep_failure" => {
+                let time = duration::parse(&text, &expression(input)?)?;
+                args.keep_failure = Some((time, name.span()));
+            }
+            "slot" => args.slot = Some((Slot::parse(expression(input)?)?, name.span())),
             "crate" => args.root = Some(input.call(Path::parse_mod_style)?),
             _ => {
                 let message = format!("unknown option `{text}`; the options are {OPTIONS}");

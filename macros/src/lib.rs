@@ -12,6 +12,7 @@ mod garbled;
 mod key;
 mod kind;
 mod mistakes;
+mod once;
 mod respan;
 #[cfg(test)]
 mod snapshot;
