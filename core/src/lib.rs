@@ -308,6 +308,8 @@ pub mod __private {
     pub use super::macro_support::{
         AsManager, Call, FromLockError, HeldCall, LockedReturn, PendingCall, Skippable, escaped,
     };
+    #[cfg(feature = "once")]
+    pub use super::macro_support::{OnceCall, OnceReturn};
 }
 
 /// Compiles the README's examples.

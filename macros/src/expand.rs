@@ -150,7 +150,7 @@ impl Place {
         let options = options(args, within);
         let mut output = self.output;
         ImplTraitInferred.visit_type_mut(&mut output);
-        let once = once::steps(args, &output, within);
+        let once = once::steps(args, within);
         let captured = self
             .arguments
             .captured(&[&call, &options, &once, &self.body]);
@@ -161,7 +161,7 @@ impl Place {
             ..
         } = self;
         let body = quote_spanned! {Span::mixed_site()=>
-            async move {
+            {
                 #captured
                 if let ::core::option::Option::Some(answer) = ::core::option::Option::None::<#output> {
                     return answer;
@@ -170,7 +170,7 @@ impl Place {
             }
         };
         let locked = match &args.once {
-            Some(_) => once::run(args, &quote!(#call #options #once), &body),
+            Some(_) => once::run(args, &quote!(#call #options #once), &body, &output),
             None => held(args, &quote!(#call #options), &body, &output),
         };
         let locked = quote!(#prelude #locked);
@@ -203,7 +203,7 @@ fn held(args: &Args, call: &TokenStream, body: &TokenStream, output: &Type) -> T
             ::core::result::Result::Err(answer) => return answer,
         };
         #guard
-        let __output = __held.#run(#body).await;
+        let __output = __held.#run(async move #body).await;
         __held.release(__output).await
     }
 }

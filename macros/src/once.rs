@@ -2,6 +2,7 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
 use syn::{Error, Expr, ExprLit, Lit, LitStr, Result, Type};
 
 use crate::args::{Args, Contended, Lost, Mode};
@@ -31,12 +32,8 @@ impl Slot {
     }
 }
 
-/// Returns the calls that set the options, such as `.once::<R>(..).slot_of("0 3 * * *")`, or nothing without `once`.
-pub(crate) fn steps(
-    args: &Args,
-    output: &Type,
-    within: impl Fn(TokenStream) -> TokenStream,
-) -> TokenStream {
+/// Returns the calls that set the options, such as `.once(..).slot_of("0 3 * * *")`, or nothing without `once`.
+pub(crate) fn steps(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
     let Some((keep, _)) = &args.once else {
         return TokenStream::new();
     };
@@ -48,21 +45,27 @@ pub(crate) fn steps(
     let slot = args.slot.as_ref().map(|(slot, _)| match slot {
         Slot::Cron(expression) => quote!(.slot_of(#expression)),
         Slot::Schedule(schedule) => {
+            let at = schedule.span();
             let schedule = within(schedule.to_token_stream());
-            quote!(.slot(&#schedule))
+            quote_spanned!(at=> .slot(&#schedule))
         }
     });
-    quote!(.once::<#output>(#keep)#keep_failure #slot)
+    quote!(.once(#keep)#keep_failure #slot)
 }
 
 /// Returns the statements that return a recorded result, or run the body under the lock and record its result.
-pub(crate) fn run(args: &Args, call: &TokenStream, body: &TokenStream) -> TokenStream {
+pub(crate) fn run(
+    args: &Args,
+    call: &TokenStream,
+    body: &TokenStream,
+    output: &Type,
+) -> TokenStream {
     let handle = match &args.guard {
         Some(name) => name.to_token_stream(),
         None => quote!(_),
     };
     quote_spanned! {Span::mixed_site()=>
-        #call.run(move |#handle| #body).await
+        #call.run::<#output>(async move |#handle| #body).await
     }
 }
 

@@ -5,8 +5,10 @@ async fn report(day: Date) -> Result<Report, Error> {
                 ::leasehold::__private::format!("{}", day))
             ),
         )
-        .once::<Result<Report, Error>>(::core::time::Duration::from_secs(604800))
-        .run(move |_| async move {
+        .once(::core::time::Duration::from_secs(604800))
+        .run::<
+            Result<Report, Error>,
+        >(async move |_| {
             let _ = &day;
             if let ::core::option::Option::Some(answer) = ::core::option::Option::None::<
                 Result<Report, Error>,
