@@ -150,7 +150,7 @@ impl Place {
         let options = options(args, within);
         let mut output = self.output;
         ImplTraitInferred.visit_type_mut(&mut output);
-        let once = once::steps(args, within);
+        let once = once::steps(args, &output, within);
         let captured = self
             .arguments
             .captured(&[&call, &options, &once, &self.body]);
@@ -170,7 +170,7 @@ impl Place {
             }
         };
         let locked = match &args.once {
-            Some(_) => once::run(args, &quote!(#call #options #once), &body, &output),
+            Some(_) => once::run(args, &quote!(#call #options #once), &body),
             None => held(args, &quote!(#call #options), &body, &output),
         };
         let locked = quote!(#prelude #locked);

@@ -32,7 +32,7 @@ impl Slot {
     }
 }
 
-/// Returns the calls that set the options, such as `.once(..).slot_of("0 3 * * *")`, or nothing without `once`.
+/// Returns the calls that set the options, such as `.once::<R>(..).slot_of("0 3 * * *")`, or nothing without `once`.
 pub(crate) fn steps(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
     let Some((keep, _)) = &args.once else {
         return TokenStream::new();
@@ -50,22 +50,17 @@ pub(crate) fn steps(args: &Args, within: impl Fn(TokenStream) -> TokenStream) ->
             quote_spanned!(at=> .slot(&#schedule))
         }
     });
-    quote!(.once(#keep)#keep_failure #slot)
+    quote!(.once::<#output>(#keep)#keep_failure #slot)
 }
 
 /// Returns the statements that return a recorded result, or run the body under the lock and record its result.
-pub(crate) fn run(
-    args: &Args,
-    call: &TokenStream,
-    body: &TokenStream,
-    output: &Type,
-) -> TokenStream {
+pub(crate) fn run(args: &Args, call: &TokenStream, body: &TokenStream) -> TokenStream {
     let handle = match &args.guard {
         Some(name) => name.to_token_stream(),
         None => quote!(_),
     };
     quote_spanned! {Span::mixed_site()=>
-        #call.run::<#output>(async move |#handle| #body).await
+        #call.run(async move |#handle| #body).await
     }
 }
 

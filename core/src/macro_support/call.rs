@@ -9,7 +9,7 @@ use super::lock_target::{
 use super::returned::ReturnMapping;
 use super::{AsManager, LockedReturn, PendingCall, Skippable};
 #[cfg(feature = "once")]
-use crate::once::Once;
+use crate::Once;
 use crate::{Error, LockManager};
 
 /// One call of an annotated function, before its lock is acquired.

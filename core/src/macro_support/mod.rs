@@ -11,7 +11,7 @@
 //! ```
 //!
 //! With `once`, the expansion is
-//! `Call::new(key).ttl(..).once(keep).run::<Result<T, E>>(async move |lock| { .. }).await`.
+//! `Call::new(key).ttl(..).once::<Result<T, E>>(keep).run(async move |lock| { .. }).await`.
 //!
 //! # Implementation details
 //!

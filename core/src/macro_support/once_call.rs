@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::time::Duration;
 
 #[cfg(feature = "cron")]
@@ -11,36 +12,36 @@ use serde::de::DeserializeOwned;
 
 use super::call::Call;
 use super::returned::LockedReturn;
-use crate::once::Once;
-use crate::{Error, LockHandle};
+use crate::{Error, LockHandle, Once};
 #[cfg(feature = "cron")]
 use crate::{InvalidSchedule, Schedule};
 
-/// A call, before its result is looked up.
-#[derive(Debug)]
+/// A call of a function that returns `R`, before its result is looked up.
 #[must_use = "a call does nothing until it runs"]
-pub struct OnceCall {
+pub struct OnceCall<R> {
     call: Call,
     keep: Duration,
     keep_failure: Option<Duration>,
     #[cfg(feature = "cron")]
     invalid: Option<InvalidSchedule>,
+    returned: PhantomData<fn() -> R>,
 }
 
 impl Call {
     /// Keeps the result for `keep`: see [`LockManager::once`](crate::LockManager::once).
-    pub fn once(self, keep: Duration) -> OnceCall {
+    pub fn once<R: OnceReturn>(self, keep: Duration) -> OnceCall<R> {
         OnceCall {
             call: self,
             keep,
             keep_failure: None,
             #[cfg(feature = "cron")]
             invalid: None,
+            returned: PhantomData,
         }
     }
 }
 
-impl OnceCall {
+impl<R: OnceReturn> OnceCall<R> {
     /// Sets how long other callers receive a failure.
     pub fn keep_failure(mut self, keep_failure: Duration) -> Self {
         self.keep_failure = Some(keep_failure);
@@ -67,8 +68,8 @@ impl OnceCall {
         }
     }
 
-    /// Returns the recorded result of a function that returns `R`, or runs `body` under the lock and records its result.
-    pub async fn run<R: OnceReturn>(self, body: impl AsyncFnOnce(LockHandle) -> R) -> R {
+    /// Returns the recorded result, or runs `body` under the lock and records its result.
+    pub async fn run(self, body: impl AsyncFnOnce(LockHandle) -> R) -> R {
         match self.prepare() {
             Ok(once) => R::run(once, body).await,
             Err(error) => R::refused(error),
@@ -85,6 +86,14 @@ impl OnceCall {
             Some(keep_failure) => once.keep_failure(keep_failure),
             None => once,
         })
+    }
+}
+
+impl<R> fmt::Debug for OnceCall<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnceCall")
+            .field("call", &self.call)
+            .finish_non_exhaustive()
     }
 }
 
