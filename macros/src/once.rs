@@ -33,7 +33,11 @@ impl Slot {
 }
 
 /// Returns the calls that set the options, such as `.once::<R>(..).slot_of("0 3 * * *")`, or nothing without `once`.
-pub(crate) fn steps(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
+pub(crate) fn steps(
+    args: &Args,
+    output: &Type,
+    within: impl Fn(TokenStream) -> TokenStream,
+) -> TokenStream {
     let Some((keep, _)) = &args.once else {
         return TokenStream::new();
     };

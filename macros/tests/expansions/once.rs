@@ -5,10 +5,8 @@ async fn report(day: Date) -> Result<Report, Error> {
                 ::leasehold::__private::format!("{}", day))
             ),
         )
-        .once(::core::time::Duration::from_secs(604800))
-        .run::<
-            Result<Report, Error>,
-        >(async move |_| {
+        .once::<Result<Report, Error>>(::core::time::Duration::from_secs(604800))
+        .run(async move |_| {
             let _ = &day;
             if let ::core::option::Option::Some(answer) = ::core::option::Option::None::<
                 Result<Report, Error>,

@@ -2,12 +2,10 @@ async fn nightly(&self) -> Result<(), Error> {
     ::leasehold::__private::Call::new("nightly")
         .manager(&self.locks)
         .ttl(::core::time::Duration::from_secs(10))
-        .once(KEEP)
+        .once::<Result<(), Error>>(KEEP)
         .keep_failure(::core::time::Duration::from_secs(0))
         .slot_of("0 3 * * *")
-        .run::<
-            Result<(), Error>,
-        >(async move |lock| {
+        .run(async move |lock| {
             let _ = &self;
             if let ::core::option::Option::Some(answer) = ::core::option::Option::None::<
                 Result<(), Error>,
