@@ -69,6 +69,9 @@
 //!   separates with `:`, and to the path keys of `leasehold-tower`.
 //!   `leasehold::key::tests::no_two_pairs_of_values_share_a_key`, `leasehold_ui::compiles::keys::compiles_and_runs`,
 //!   `leasehold_tower::it::keys::two_pairs_of_parameters_are_two_locks`
+//! - Processes whose clocks are wrong by less than 500 ms compute the same slot of a `Schedule`, and so the same key.
+//!   `leasehold::schedule::processes_whose_clocks_are_wrong_by_less_than_500_ms_name_the_same_slot`,
+//!   `leasehold_nemesis::processes::schedule::each_slot_runs_once_although_clocks_differ_and_with_a_lock_alone_it_does_not`
 //! - On Redis, locks of this crate and locks that other programs acquire with `SET key id NX PX ttl` exclude each
 //!   other. `leasehold::redis::foreign::we_exclude_them`,
 //!   `leasehold::redis::foreign::they_exclude_us_and_we_wait_for_them`, `leasehold_model::holds::foreign_lockers`

@@ -333,12 +333,14 @@ struct Readme;
 mod guide {
     #[doc = include_str!("../../docs/guide/01-first-lock.md")]
     struct FirstLock;
+    #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/02-waiting.md")]
     struct Waiting;
     #[doc = include_str!("../../docs/guide/03-losing-a-lock.md")]
     struct LosingALock;
     #[doc = include_str!("../../docs/guide/05-kinds-of-lock.md")]
     struct KindsOfLock;
+    #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/06-annotated-functions.md")]
     struct AnnotatedFunctions;
     #[cfg(all(feature = "redlock", feature = "zookeeper"))]

@@ -1,5 +1,6 @@
 //! The slot of a schedule: its definition, time zones, and invalid expressions.
 #![cfg(feature = "cron")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

@@ -36,7 +36,7 @@ async fn start(
     locks: LockManager,
     results: UnboundedSender<String>,
 ) -> Result<JobScheduler, BoxError> {
-    let mut scheduler = JobScheduler::new().await?;
+    let scheduler = JobScheduler::new().await?;
     let job = Job::new_async("*/2 * * * * *", move |_id, _scheduler| {
         let (locks, results) = (locks.clone(), results.clone());
         Box::pin(async move {

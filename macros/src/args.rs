@@ -3,9 +3,8 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Path, Result, Token};
 
-use crate::duration;
 use crate::mistakes::Mistakes;
-use crate::once::Slot;
+use crate::{duration, slot};
 
 const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `guard`, `mode`, `max_concurrent`, `reentrant`, `once`, `keep_failure`, `slot` and `crate`";
 
@@ -24,10 +23,10 @@ pub(crate) struct Args {
     pub(crate) mode: Option<(Mode, Span)>,
     pub(crate) permits: Option<Expr>,
     pub(crate) reentrant: Option<Span>,
-    /// How long a result is kept, and the position of the option.
+    /// The values of `once`, `keep_failure` and `slot`, and the positions of the options for errors.
     pub(crate) once: Option<(TokenStream, Span)>,
     pub(crate) keep_failure: Option<(TokenStream, Span)>,
-    pub(crate) slot: Option<(Slot, Span)>,
+    pub(crate) slot: Option<(TokenStream, Span)>,
     pub(crate) root: Option<Path>,
 }
 
@@ -228,7 +227,7 @@ impl Parsing<'_> {
                 let time = duration::parse(&text, &expression(input)?)?;
                 args.keep_failure = Some((time, name.span()));
             }
-            "slot" => args.slot = Some((Slot::parse(expression(input)?)?, name.span())),
+            "slot" => args.slot = Some((slot::parse(&expression(input)?)?, name.span())),
             "crate" => args.root = Some(input.call(Path::parse_mod_style)?),
             _ => {
                 let message = format!("unknown option `{text}`; the options are {OPTIONS}");

@@ -14,6 +14,7 @@ mod kind;
 mod mistakes;
 mod once;
 mod respan;
+mod slot;
 #[cfg(test)]
 mod snapshot;
 

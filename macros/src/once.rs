@@ -2,35 +2,10 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::spanned::Spanned;
-use syn::{Error, Expr, ExprLit, Lit, LitStr, Result, Type};
+use syn::Type;
 
 use crate::args::{Args, Contended, Lost, Mode};
 use crate::mistakes::Mistakes;
-
-/// The schedule whose fire time is a part of the key.
-pub(crate) enum Slot {
-    /// A checked cron expression.
-    Cron(LitStr),
-    /// An expression of type `Schedule`.
-    Schedule(Expr),
-}
-
-impl Slot {
-    pub(crate) fn parse(value: Expr) -> Result<Self> {
-        let Expr::Lit(ExprLit { lit, .. }) = value else {
-            return Ok(Self::Schedule(value));
-        };
-        let Lit::Str(text) = lit else {
-            let message = "`slot` is a cron expression or an expression of type `Schedule`: write `slot = \"0 3 * * *\"`";
-            return Err(Error::new_spanned(lit, message));
-        };
-        match problem(&text.value()) {
-            Some(problem) => Err(Error::new(text.span(), problem)),
-            None => Ok(Self::Cron(text)),
-        }
-    }
-}
 
 /// Returns the calls that set the options, such as `.once::<R>(..).slot_of("0 3 * * *")`, or nothing without `once`.
 pub(crate) fn steps(
@@ -46,14 +21,7 @@ pub(crate) fn steps(
         let time = within(time.clone());
         quote!(.keep_failure(#time))
     });
-    let slot = args.slot.as_ref().map(|(slot, _)| match slot {
-        Slot::Cron(expression) => quote!(.slot_of(#expression)),
-        Slot::Schedule(schedule) => {
-            let at = schedule.span();
-            let schedule = within(schedule.to_token_stream());
-            quote_spanned!(at=> .slot(&#schedule))
-        }
-    });
+    let slot = args.slot.as_ref().map(|(slot, _)| within(slot.clone()));
     quote!(.once::<#output>(#keep)#keep_failure #slot)
 }
 
@@ -66,27 +34,6 @@ pub(crate) fn run(args: &Args, call: &TokenStream, body: &TokenStream) -> TokenS
     quote_spanned! {Span::mixed_site()=>
         #call.run(async move |#handle| #body).await
     }
-}
-
-/// Returns what is wrong with a cron expression, as `Schedule::cron` does at run time.
-#[cfg(feature = "cron")]
-fn problem(expression: &str) -> Option<String> {
-    let problem = match croner::parser::CronParser::new().parse(expression) {
-        Err(error) => error.to_string(),
-        Ok(cron) => match cron.find_next_occurrence(&chrono::DateTime::UNIX_EPOCH, true) {
-            Ok(_) => return None,
-            Err(_) => "it never fires after 1970".to_owned(),
-        },
-    };
-    let problem = problem.trim_end_matches('.');
-    Some(format!(
-        "`{expression}` is not a valid cron expression: {problem}; write minute, hour, day of month, month and day of week, as in `slot = \"0 3 * * *\"`"
-    ))
-}
-
-#[cfg(not(feature = "cron"))]
-fn problem(_expression: &str) -> Option<String> {
-    None
 }
 
 /// Reports options that cannot be combined with `once`, or that have no effect without it.

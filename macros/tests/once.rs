@@ -168,6 +168,13 @@ async fn call_without_a_manager_returns_the_error_of_the_function() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn invalid_expression_in_an_expansion_is_an_error_and_no_panic() {
+    let call = leasehold::__private::Call::new("k").once::<Result<(), Error>>(Duration::MAX);
+    let refused = call.slot_of("0 3 * *").run(async |_| Ok(())).await;
+    assert!(matches!(refused, Err(Error::Schedule(_))), "{refused:?}");
+}
+
 #[test]
 fn the_future_of_a_call_can_be_spawned() {
     fn spawned(_: impl Future<Output = Result<String, ReportError>> + Send + 'static) {}
