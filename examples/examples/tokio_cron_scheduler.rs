@@ -87,6 +87,8 @@ async fn main() -> Result<(), BoxError> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use tokio::time::{Instant, timeout_at};
+
     use super::*;
 
     #[tokio::test]
@@ -94,6 +96,7 @@ mod tests {
         let locks = LockManager::in_process();
         let (_schedulers, mut results) = start_all(3, &locks).await.unwrap();
         let mut reports: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let end = Instant::now() + Duration::from_secs(60);
         // The results of the first report can be incomplete, because the instances do not start at the same time.
         while reports
             .values()
@@ -101,7 +104,7 @@ mod tests {
             .count()
             < 2
         {
-            let next = tokio::time::timeout(Duration::from_secs(60), results.recv());
+            let next = timeout_at(end, results.recv());
             let result = next.await.unwrap().unwrap();
             let (report, _) = result.split_once(' ').unwrap();
             reports.entry(report.to_owned()).or_default().push(result);
