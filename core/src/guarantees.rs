@@ -69,9 +69,6 @@
 //!   separates with `:`, and to the path keys of `leasehold-tower`.
 //!   `leasehold::key::tests::no_two_pairs_of_values_share_a_key`, `leasehold_ui::compiles::keys::compiles_and_runs`,
 //!   `leasehold_tower::it::keys::two_pairs_of_parameters_are_two_locks`
-//! - Processes whose clocks are wrong by less than 500 ms compute the same slot of a `Schedule`, and so the same key.
-//!   `leasehold::schedule::processes_whose_clocks_are_wrong_by_less_than_500_ms_name_the_same_slot`,
-//!   `leasehold_nemesis::processes::schedule::each_slot_runs_once_although_clocks_differ_and_with_a_lock_alone_it_does_not`
 //! - On Redis, locks of this crate and locks that other programs acquire with `SET key id NX PX ttl` exclude each
 //!   other. `leasehold::redis::foreign::we_exclude_them`,
 //!   `leasehold::redis::foreign::they_exclude_us_and_we_wait_for_them`, `leasehold_model::holds::foreign_lockers`
@@ -409,31 +406,6 @@
 //! three attempts on one lock, up to five nodes. Readers, permits, downgrades and handovers are tested with random
 //! histories on real servers instead.
 //!
-//! # Roll-outs
-//!
-//! Two versions of this crate may use one key while a service is rolled out. On Redis both versions use the layout
-//! `lh1`: the key with its owner's id, and the auxiliary keys with `:lh1:` in their names. Scripts are called by the
-//! hash of their text, so each version runs its own scripts.
-//!
-//! - A process with the first scripts of `lh1` and a process with the current scripts exclude each other on one key.
-//!   They use one queue and one counter, and hand locks to each other.
-//!   `leasehold::redis::rollout::they_exclude_each_other_and_share_a_counter`,
-//!   `leasehold::redis::rollout::they_stand_in_one_queue_and_hand_on_to_each_other`,
-//!   `leasehold::redis::rollout::readers_and_permits_of_both_are_counted_together`,
-//!   `leasehold::redis::rollout::leases_extended_together_leave_what_the_first_version_leaves`
-//! - A handed-over lock can be accepted only by the version that wrote the ticket: tickets of earlier versions have no
-//!   secret, and are refused.
-//!   `leasehold::redis::rollout::a_lock_is_taken_up_by_the_version_that_hands_it_over_and_kept_from_the_other`
-//! - On a majority of servers both versions also exclude each other, notify each other, and generate tokens from the
-//!   same counters. `leasehold::redlock::rollout::rounds_of_both_exclude_each_other_and_share_counters`
-//!
-//! A version that is not compatible in this way uses another layout, `lh2`, and must do three things:
-//!
-//! 1. Lock the key itself as before, as a string with a TTL. Then both versions exclude each other, as unrelated
-//!    programs do. Waiters of either version find a free key within a second.
-//! 2. Read the old counter and start its tokens above it. Otherwise fences accept old tokens as newer tokens.
-//! 3. State in the changelog that waiters are ordered only within one version until the roll-out is over.
-//!
 //! # Prior work
 //!
 //! - M. Kleppmann, [How to do distributed
@@ -448,3 +420,8 @@
 //!   cluster. `leasehold::sentinel::split::an_old_primary_that_returns_has_nobody_write_out_of_order`
 //!
 //! [`Redlock`]: crate::backend::redlock::Redlock
+
+#[cfg(feature = "once")]
+#[cfg_attr(docsrs, doc(cfg(feature = "once")))]
+pub mod once;
+pub mod roll_outs;
