@@ -150,6 +150,7 @@ pub mod ddl;
 mod error;
 mod event;
 mod fence;
+mod idempotency;
 mod isolation;
 #[doc = include_str!("mark.md")]
 pub mod mark {}
@@ -168,6 +169,7 @@ pub use self::begin::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
 pub use self::fence::Fence;
+pub use self::idempotency::{IdempotencyRecord, OpenTransaction, SqlIdempotencyStore};
 pub use self::isolation::Isolation;
 pub use self::pool::{FencedBegin, FencedConnection, FencedPool, FencedTransaction};
 pub use self::query::{Fenceable, FencedExt, FencedQuery};
