@@ -128,7 +128,7 @@ pub(super) fn misconfigured(detail: impl Into<String>) -> Problem {
 }
 
 /// Returns the problem for an error while the lock was held. A duplicate request could do the work twice.
-pub(super) fn outcome_unknown(what: &str) -> Problem {
+pub(crate) fn outcome_unknown(what: &str) -> Problem {
     let detail = format!("{what}; the work may be done");
     Problem::new(ProblemKind::OutcomeUnknown).with_detail(detail)
 }

@@ -233,8 +233,9 @@ fn a_problem_is_a_response_and_reads_as_the_standard_says() {
 fn each_kind_is_described_where_its_type_leads() {
     let documentation = include_str!("../../src/lib.rs");
     use ProblemKind::{
-        Contended, InvalidKey, InvalidToken, Lost, Misconfigured, MissingKey, MissingToken,
-        NotFound, OutcomeUnknown, Stale, TooManyWaiters, Unavailable,
+        Contended, InvalidKey, InvalidToken, KeyReused, Lost, Misconfigured, MissingKey,
+        MissingToken, NotFound, NotRecorded, OutcomeUnknown, Stale, TooManyWaiters, Unavailable,
+        UnreadableBody,
     };
     for kind in [
         Contended,
@@ -249,6 +250,9 @@ fn each_kind_is_described_where_its_type_leads() {
         Stale,
         TooManyWaiters,
         Unavailable,
+        KeyReused,
+        UnreadableBody,
+        NotRecorded,
     ] {
         let (_, name) = kind.uri().split_once('#').unwrap();
         let (_, row) = documentation
