@@ -10,7 +10,7 @@ use super::backend::{Applied, Attempt, BackendError, Claim};
 use super::clock::LeaseInstant;
 use super::event_macro::event;
 use super::options::LockOptions;
-use super::{EndReason, Error, Key, metrics};
+use super::{EndReason, Key, metrics};
 
 /// Catches panics of a subscriber or a recorder. The panic hook has already reported the panic, and reporting it again
 /// might panic again.
@@ -48,20 +48,14 @@ impl Acquisition {
         self.span.clone()
     }
 
-    pub(crate) fn finish(mut self, result: Result<&Claim, &Error>) {
-        if let Ok(claim) = result {
+    pub(crate) fn finish(mut self, claim: Option<&Claim>, outcome: &'static str) {
+        if let Some(claim) = claim {
             tell(|| {
                 self.span.record("lock.owner", field::display(claim.owner));
                 self.span.record("lock.token", claim.token.get());
             });
         }
-        self.close(match result {
-            Ok(_) => "acquired",
-            Err(Error::TimedOut { .. }) => "busy",
-            Err(Error::Closed { .. }) => "closed",
-            Err(Error::Backend { .. }) => "failed",
-            Err(_) => "refused",
-        });
+        self.close(outcome);
     }
 
     fn close(&mut self, outcome: &'static str) {

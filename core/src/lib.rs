@@ -169,6 +169,7 @@
 //! | `credentials-provider` | Redis passwords and tokens that change: `RedisBuilder::credentials_provider` |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
+//! | `once` (default) | [`Once`]: a body that runs once, and its recorded result |
 //! | `redis` (default) | [`backend::redis`], `LockManager::connect`, and fenced data: `RedisFenceStore`, `FencedPipeline` |
 //! | `redlock` | `redlock://` and `backend::redlock`: locks on a majority of independent Redis servers |
 //! | `sentinel` | `redis+sentinel://`: the primary that the Redis Sentinels report, also after a failover |
@@ -197,7 +198,7 @@
 //!
 //! | | |
 //! |---|---|
-//! | acquires | `acquired`, `busy`, `closed`, `failed`, `refused`, `cancelled` |
+//! | acquires | `acquired`, `busy`, `closed`, `failed`, `refused`, `recorded` (`once`), `cancelled` |
 //! | ends of a lease | `released`, `downgraded`, `handed_over`, `shutdown`, and losses: `expired`, `gone`, `max_hold` |
 //! | renewals | `extended`, `failed` |
 //! | releases | `released`, `already_lost` |
@@ -259,6 +260,9 @@ mod sweep_limit;
 
 pub use attempt_id::AttemptId;
 pub use current_lock::{CurrentLock, current_lock, current_lock_by_key, current_locks};
+#[cfg(feature = "once")]
+#[cfg_attr(docsrs, doc(cfg(feature = "once")))]
+pub use error::OnceError;
 pub use error::end::{EndReason, Ended, Lost, LostInBody};
 pub use error::{
     AdmitError, ConnectError, Error, InvalidTicket, LockSetReleaseError, NoCurrentLockError,
@@ -278,6 +282,9 @@ pub use lock::accept::Accept;
 pub use lock::guard::LockGuard;
 pub use lock::held_handle::LockHandle;
 pub use lock::kind;
+#[cfg(feature = "once")]
+#[cfg_attr(docsrs, doc(cfg(feature = "once")))]
+pub use lock::once::Once;
 pub use lock::permit_id::PermitId;
 pub use lock::rw_lock::RwLock;
 pub use lock_set::{LockSet, LockSetGuard, LockSetHandle};
@@ -286,6 +293,9 @@ pub use options::{
     DEFAULT_BACKEND_RETRY_TIMEOUT, DEFAULT_COMMAND_TIMEOUT, DEFAULT_PREFIX, DEFAULT_TTL,
     InvalidOption, MAX_COMMAND_TIMEOUT, MAX_KEYS, MAX_PERMITS, MAX_TTL,
 };
+#[cfg(feature = "once")]
+#[cfg_attr(docsrs, doc(cfg(feature = "once")))]
+pub use options::{DEFAULT_RETENTION, MAX_RESULT_BYTES, MAX_RETENTION};
 pub use reentrant::{ReentrancyScope, ReentrantRelease};
 
 #[cfg(feature = "macros")]

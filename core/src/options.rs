@@ -30,6 +30,18 @@ pub const MAX_COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 /// The default time for which an acquire retries while the backend fails.
 pub const DEFAULT_BACKEND_RETRY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long the result of `once` is kept by default.
+#[cfg(feature = "once")]
+pub const DEFAULT_RETENTION: Duration = Duration::from_secs(60 * 60 * 24);
+
+/// The longest time for which the result of `once` is kept.
+#[cfg(feature = "once")]
+pub const MAX_RETENTION: Duration = Duration::from_secs(60 * 60 * 24 * 366);
+
+/// The largest result of `once` that can be recorded, in bytes of JSON: 1 MiB.
+#[cfg(feature = "once")]
+pub const MAX_RESULT_BYTES: usize = 1024 * 1024;
+
 /// The options of one acquisition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LockOptions {

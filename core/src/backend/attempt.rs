@@ -30,6 +30,9 @@ pub struct Attempt {
     /// granted lease is much shorter than `ttl`. If this is true, a backend may grant a shorter lease first, to save a
     /// request. The first renewal extends the lease to `ttl`.
     pub renewed: bool,
+    /// Whether a recorded outcome ends the attempt. If the backend keeps an outcome for the key, the backend returns
+    /// the outcome and does not grant the lock. The manager sets this only if the backend has the capability `once`.
+    pub once: bool,
 }
 
 impl Attempt {
@@ -50,6 +53,7 @@ impl Attempt {
             handover: None,
             answer_within: Duration::MAX,
             renewed: false,
+            once: false,
         }
     }
 
@@ -78,6 +82,13 @@ impl Attempt {
     #[must_use]
     pub const fn renewed(mut self, renewed: bool) -> Self {
         self.renewed = renewed;
+        self
+    }
+
+    /// Sets whether a recorded outcome ends the attempt. See the field `once`.
+    #[must_use]
+    pub const fn once(mut self, once: bool) -> Self {
+        self.once = once;
         self
     }
 

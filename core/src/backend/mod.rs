@@ -8,6 +8,7 @@ mod certificates;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 mod interruptions;
 pub(crate) mod memory;
+mod outcome;
 #[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
 pub(crate) mod parser_fuzz_tests;
 #[cfg(feature = "redis")]
@@ -33,7 +34,10 @@ pub use super::error::{Applied, BackendError, ConnectError};
 use super::{AttemptId, Key, MAX_TTL};
 pub use attempt::{Attempt, Claim, Handover, HandoverSecret, Mode};
 pub use memory::InProcess;
+pub use outcome::Outcome;
 pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
+
+const NO_OUTCOMES: &str = "this backend does not record outcomes";
 
 /// A store of locks: one server, several servers, or this process.
 ///
@@ -147,6 +151,32 @@ pub trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
+    /// Records the outcome of the claim's owner for `keep`, releases the lock, and notifies all waiters, in one step.
+    /// Does nothing if the owner does not hold the lock under the claim's token. While the backend keeps the outcome,
+    /// [`attempt`](Self::attempt) returns it to each attempt with the flag [`once`](Attempt::once). The lock may have
+    /// other holders in the meantime. Their outcomes replace this outcome. After a duplicate request, returns
+    /// `Released` while the backend keeps this outcome. The manager calls this only if the backend has the capability
+    /// `once`.
+    ///
+    /// The default returns a permanent error.
+    async fn record(
+        &self,
+        claim: &Claim,
+        outcome: &Outcome,
+        keep: Duration,
+    ) -> Result<ReleaseAnswer, BackendError> {
+        let (_, _, _) = (claim, outcome, keep);
+        Err(BackendError::not_applied(NO_OUTCOMES).permanent())
+    }
+
+    /// Deletes the recorded outcome of a key. Returns false if the backend kept none.
+    ///
+    /// The default returns a permanent error.
+    async fn forget(&self, key: &Key) -> Result<bool, BackendError> {
+        let _kept_nowhere = key;
+        Err(BackendError::not_applied(NO_OUTCOMES).permanent())
+    }
+
     /// Undoes an attempt with an unknown or unwanted outcome. Removes the attempt from the queue. If the attempt had
     /// become the owner, grants the lock to the next waiter.
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError>;
@@ -191,6 +221,8 @@ pub struct Capabilities {
     pub permits: bool,
     /// Whether an attempt can accept a lock from its holder.
     pub handover: bool,
+    /// Whether the backend records the outcomes of holders.
+    pub once: bool,
 }
 
 impl Capabilities {
@@ -204,6 +236,7 @@ impl Capabilities {
             shared: false,
             permits: false,
             handover: false,
+            once: false,
         }
     }
 
@@ -232,6 +265,13 @@ impl Capabilities {
     #[must_use]
     pub const fn with_handover(mut self, handover: bool) -> Self {
         self.handover = handover;
+        self
+    }
+
+    /// Sets whether the backend records the outcomes of holders.
+    #[must_use]
+    pub const fn with_once(mut self, once: bool) -> Self {
+        self.once = once;
         self
     }
 
@@ -300,6 +340,19 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         now: Instant,
     ) -> Option<Result<ReleaseAnswer, BackendError>> {
         (**self).release_now(claim, now)
+    }
+
+    async fn record(
+        &self,
+        claim: &Claim,
+        outcome: &Outcome,
+        keep: Duration,
+    ) -> Result<ReleaseAnswer, BackendError> {
+        (**self).record(claim, outcome, keep).await
+    }
+
+    async fn forget(&self, key: &Key) -> Result<bool, BackendError> {
+        (**self).forget(key).await
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

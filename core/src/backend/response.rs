@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use super::Outcome;
 use crate::FencingToken;
 
 /// The reply to an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AttemptAnswer {
     /// The caller holds the lock.
     Granted {
@@ -22,6 +23,9 @@ pub enum AttemptAnswer {
     /// The backend will not grant the lock, however long the caller waits. The backend stores nothing about the
     /// attempt.
     Refused(Refusal),
+    /// The attempt has the flag [`once`](super::Attempt::once), and the backend keeps the outcome of an earlier holder.
+    /// The backend stores nothing about the attempt.
+    Recorded(Outcome),
 }
 
 /// The reason why an attempt can never succeed.

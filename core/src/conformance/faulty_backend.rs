@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    ReleaseAnswer, RenewAnswer, async_trait,
+    Outcome, ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::{AttemptId, Key};
 
@@ -30,6 +30,10 @@ pub enum Command {
     HandOver,
     /// [`Backend::release`]
     Release,
+    /// [`Backend::record`]
+    Record,
+    /// [`Backend::forget`]
+    Forget,
     /// [`Backend::cleanup`]
     Cleanup,
     /// [`Backend::inspect`]
@@ -250,6 +254,22 @@ impl<B: Backend> Backend for Faulty<B> {
         let carry_out = self.inner.release(claim);
         self.call(Command::Release, vec![claim.owner], carry_out)
             .await?
+    }
+
+    async fn record(
+        &self,
+        claim: &Claim,
+        outcome: &Outcome,
+        keep: Duration,
+    ) -> Result<ReleaseAnswer, BackendError> {
+        let carry_out = self.inner.record(claim, outcome, keep);
+        self.call(Command::Record, vec![claim.owner], carry_out)
+            .await?
+    }
+
+    async fn forget(&self, key: &Key) -> Result<bool, BackendError> {
+        let carry_out = self.inner.forget(key);
+        self.call(Command::Forget, Vec::new(), carry_out).await?
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -50,7 +50,7 @@ pub(super) async fn attempt(backend: &impl Backend, attempt: &Attempt) -> Option
             Some(token)
         }
         AttemptAnswer::Busy { .. } => None,
-        AttemptAnswer::Refused(refusal) => panic!("`{}`: {refusal:?}", attempt.key),
+        other => panic!("`{}`: {other:?}", attempt.key),
     }
 }
 
@@ -86,7 +86,7 @@ pub(super) async fn queue_for(backend: &impl Backend, request: &Attempt) -> Clai
                 // Attempt again even if `wait` fails or times out.
                 let _hint = tokio::time::timeout(retry_after, backend.wait(request)).await;
             }
-            AttemptAnswer::Refused(refusal) => panic!("`{}`: {refusal:?}", request.key),
+            other => panic!("`{}`: {other:?}", request.key),
         }
     }
     panic!("`{}` was not granted within {PATIENCE:?}", request.key);

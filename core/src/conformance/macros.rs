@@ -3,7 +3,8 @@
 /// Defines a test for each case of the conformance suite, for the backend that the block creates.
 ///
 /// Each test runs the block. The value of the block is an async closure that opens a further connection to the same
-/// backend. Name all or some of the parts `contract`, `behaviour`, `kinds` and `sharing`. A wrapper that loses replies
+/// backend. Name all or some of the parts `contract`, `behaviour`, `kinds`, `once` and
+/// `sharing`. A wrapper that loses replies
 /// cannot pass `contract` and `kinds`, but must pass the other parts. See the [module](crate::conformance) for an
 /// example.
 #[macro_export]
@@ -86,6 +87,24 @@ macro_rules! __conformance_parts {
                 a_handover_works_once
                 a_handover_takes_its_secret
                 shares_can_be_forced_open
+            }
+        }
+        $crate::__conformance_parts! { $attributes $world $($rest)* }
+    };
+    ($attributes:tt $world:block once $($rest:ident)*) => {
+        mod once {
+            #[allow(unused_imports, reason = "the world may be described without them")]
+            use super::*;
+            $crate::__conformance_cases! { $attributes $world once
+                an_outcome_ends_the_attempts_of_all
+                an_outcome_is_kept_unchanged
+                a_late_outcome_is_refused
+                an_outcome_is_kept_for_its_time
+                waiters_receive_the_result
+                waiters_share_a_failure
+                after_a_crash_the_next_caller_runs
+                without_an_outcome_the_next_caller_runs
+                the_next_execution_has_a_larger_token
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }

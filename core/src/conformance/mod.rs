@@ -3,7 +3,8 @@
 //! **Unstable**, like the [`Backend`](crate::backend::Backend) trait: a minor release may add cases.
 //!
 //! [`contract`] and [`kinds`] contain cases about the trait itself. [`behaviour`] and [`sharing`] contain cases about
-//! locks as users see them. [`kinds`] and [`sharing`] cover all kinds of lock except the exclusive one. Each case is a
+//! locks as users see them. [`kinds`] and [`sharing`] cover all kinds of lock except the exclusive one. [`once`] covers
+//! recorded outcomes. Each case is a
 //! function that panics if the backend fails it. The argument of each case is a function that opens a further
 //! connection to the same backend, as another process would. Each case uses new keys, so that the backend may be a
 //! server with other users.
@@ -16,7 +17,7 @@
 //! leasehold::conformance_tests! {
 //!     mod in_process {
 //!         #[tokio::test(start_paused = true)]
-//!         contract, behaviour, kinds, sharing => {
+//!         contract, behaviour, kinds, once, sharing => {
 //!             let world = leasehold::backend::InProcess::new();
 //!             async move || world.clone()
 //!         }
@@ -37,6 +38,7 @@ mod faulty_backend;
 mod helpers;
 pub mod kinds;
 mod macros;
+pub mod once;
 pub mod sharing;
 
 pub use faulty_backend::{BackendCall, Command, Fault, Faulty};

@@ -67,13 +67,17 @@ pub(crate) async fn hand_over(hold: &Hold) -> Result<Handover, Error> {
 }
 
 /// Returns the error for a lease that the backend does not know.
-fn gone(lease: &Lease) -> Error {
+pub(super) fn gone(lease: &Lease) -> Error {
     let reason = lease.end(EndReason::Gone).err();
     lease.lost(reason.unwrap_or(EndReason::Gone)).into()
 }
 
 /// Ends a lease without releasing its lock. A shutdown may still release it.
-fn end_without_release(engine: &Engine, lease: &Lease, reason: EndReason) -> Result<(), EndReason> {
+pub(super) fn end_without_release(
+    engine: &Engine,
+    lease: &Lease,
+    reason: EndReason,
+) -> Result<(), EndReason> {
     lease.end(reason)?;
     if !lease.claim_release() {
         return Err(EndReason::Shutdown);

@@ -7,6 +7,8 @@ mod downgrade_and_handover;
 mod hold;
 mod lease;
 mod manual_renewal;
+#[cfg(feature = "once")]
+mod record;
 mod release;
 mod renew;
 mod shutdown;
@@ -26,6 +28,7 @@ use super::backend::Backend;
 use super::clock::LeaseInstant;
 use super::options::Limits;
 pub(crate) use acquire::busy_policy::BusyPolicy;
+pub(crate) use acquire::not_acquired::NotAcquired;
 pub(crate) use acquire::request::AcquireRequest;
 use background_work::ReleaseBacklog;
 pub(crate) use downgrade_and_handover::{downgrade, hand_over};
@@ -33,6 +36,8 @@ pub(crate) use hold::{Hold, HoldRef};
 pub(crate) use lease::Lease;
 pub(crate) use lease::lease_end::LeaseEnd;
 pub(crate) use manual_renewal::{renew_all, renew_now};
+#[cfg(feature = "once")]
+pub(crate) use record::record;
 use renew::watchdog::{WatchState, Watchdog};
 pub(crate) use timeout::bounded;
 

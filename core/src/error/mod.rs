@@ -8,6 +8,8 @@ mod connect_error;
 pub(crate) mod end;
 mod invalid_ticket;
 mod no_current_lock;
+#[cfg(feature = "once")]
+mod once;
 mod operation;
 mod release;
 mod stale;
@@ -22,6 +24,8 @@ pub use blocking::BlockingError;
 pub use connect_error::ConnectError;
 pub use invalid_ticket::InvalidTicket;
 pub use no_current_lock::NoCurrentLockError;
+#[cfg(feature = "once")]
+pub use once::OnceError;
 pub use operation::Operation;
 pub use release::{LockSetReleaseError, ShutdownError, UnconfirmedRelease};
 pub use stale::Stale;
@@ -197,6 +201,11 @@ pub enum Error {
     /// The task holds no lock whose token can be used.
     #[error(transparent)]
     NoCurrentLock(#[from] NoCurrentLockError),
+    /// The result of `once` cannot be recorded or read, or the body of another caller failed.
+    #[cfg(feature = "once")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "once")))]
+    #[error(transparent)]
+    Once(#[from] OnceError),
     /// The blocking API cannot be used.
     #[cfg(feature = "blocking")]
     #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]
@@ -221,12 +230,15 @@ impl Error {
         }
     }
 
-    /// Returns whether the same call may succeed later: the lock was busy, or the backend had a temporary fault.
+    /// Returns whether the same call may succeed later: the lock was busy, the backend had a temporary fault, or the
+    /// body of another caller failed.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::TimedOut { .. } => true,
             Self::Backend { source, .. } => source.is_temporary(),
+            #[cfg(feature = "once")]
+            Self::Once(OnceError::Failed { .. }) => true,
             _ => false,
         }
     }

@@ -16,6 +16,10 @@ pub enum Operation {
     Downgrade,
     /// A handover.
     HandOver,
+    /// The recording of a result.
+    Record,
+    /// The deletion of a recorded result.
+    Forget,
     /// An inspection.
     Inspect,
     /// A forced release.
@@ -30,8 +34,13 @@ impl Operation {
             (Self::Acquire, _) => "the lock was not acquired",
             (Self::Renew, _) => "the guard is valid until its deadline; try again",
             (Self::Downgrade | Self::HandOver, _) => "the lock is being released in the background",
+            (Self::Record, Applied::Unknown) => {
+                "the result may be recorded; otherwise the next caller runs the body again"
+            }
+            (Self::Record, _) => "no result is recorded; the next caller runs the body again",
+            (Self::Forget, Applied::Unknown) => "outcome unknown; try again",
             (Self::ForceRelease, Applied::Unknown) => "outcome unknown; inspect the lock",
-            (Self::Inspect | Self::ForceRelease, _) => "nothing was changed",
+            (Self::Inspect | Self::ForceRelease | Self::Forget, _) => "nothing was changed",
         }
     }
 }
@@ -43,6 +52,8 @@ impl fmt::Display for Operation {
             Self::Renew => "renewing",
             Self::Downgrade => "downgrading",
             Self::HandOver => "handing over",
+            Self::Record => "recording the result of",
+            Self::Forget => "forgetting the result of",
             Self::Inspect => "inspecting",
             Self::ForceRelease => "releasing by force",
         })

@@ -7,6 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::kind::{Exclusive, Fenced, Kind, Permits, Reentrant, Releasable, Shared};
+#[cfg(feature = "once")]
+use crate::backend::Outcome;
+#[cfg(feature = "once")]
+use crate::engine::record;
 use crate::engine::{HoldRef, downgrade, hand_over, renew_now};
 use crate::{
     AttemptId, Ended, Error, FencingToken, HandoverTicket, LockHandle, PermitId, ReentrantRelease,
@@ -118,6 +122,14 @@ impl LockGuard {
     pub async fn hand_over(self) -> Result<HandoverTicket, Error> {
         let handover = hand_over(&self.hold).await?;
         Ok(HandoverTicket::of(&self.hold.lease.claim, handover))
+    }
+}
+
+#[cfg(feature = "once")]
+impl LockGuard {
+    /// Records the outcome of this guard's body for `keep`, and releases the lock, in one step.
+    pub(super) async fn record(self, outcome: &Outcome, keep: Duration) -> Result<(), Error> {
+        record(&self.hold, outcome, keep).await
     }
 }
 

@@ -4,6 +4,8 @@ pub(crate) mod accept;
 pub(crate) mod guard;
 pub(crate) mod held_handle;
 pub mod kind;
+#[cfg(feature = "once")]
+pub(crate) mod once;
 pub(crate) mod permit_id;
 mod run_blocking;
 pub(crate) mod run_future;
@@ -282,6 +284,7 @@ impl<K: Kind> Lock<K> {
             key,
             mode: self.mode,
             handover: self.handover,
+            once: false,
         };
         let (engine, options) = (&self.engine, &self.options);
         let hold = match scope {

@@ -92,7 +92,7 @@ impl<'a> MultiAcquire<'a> {
         });
         let (mut beyond, mut gap) = (Vec::new(), Ok(()));
         for answer in join_all(asked).await {
-            match (answer, &gap) {
+            match (answer.map_err(Error::from), &gap) {
                 (Ok(hold), Ok(())) => self.held.push(hold),
                 (Ok(hold), Err(_)) => beyond.push(hold),
                 (Err(error), Ok(())) => gap = Err(error),
@@ -126,7 +126,7 @@ impl<'a> MultiAcquire<'a> {
         };
         match granted {
             Some(Ok(hold)) => self.held.push(hold),
-            Some(Err(error)) => return Err(self.over_all(error)),
+            Some(Err(error)) => return Err(self.over_all(error.into())),
             None => self.start_again().await,
         }
         Ok(())

@@ -93,6 +93,15 @@ impl LockManager {
         )
     }
 
+    /// Returns a body that runs once for `key`: later callers receive its recorded result. See [`Once`](crate::Once).
+    ///
+    /// The body runs under the lock on `key`. Use a key that is not locked otherwise.
+    #[cfg(feature = "once")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "once")))]
+    pub fn once(&self, key: impl AsRef<str>) -> crate::Once {
+        crate::Once::new(self.lock(key))
+    }
+
     /// Returns a set of the locks on `keys`. An acquire of the set acquires all of the locks, or none. The set has at
     /// most [`MAX_KEYS`](crate::MAX_KEYS) keys, in any order; duplicate keys are locked once. See [`LockSet`].
     ///

@@ -84,6 +84,17 @@ pub(crate) async fn everything(connect: impl AsyncFn() -> LockManager) {
             assert!(permits().try_acquire_many(2).await.unwrap().is_none());
             two.release().await.unwrap();
         }
+        if can.once {
+            let key = format!("{key}:once");
+            let (first, second) = (here.once(&key), there.once(&key));
+            let body = async |_| {
+                sleep(Duration::from_millis(50)).await;
+                Ok::<_, leasehold::Error>(7)
+            };
+            let both = tokio::join!(first.run(body), second.run(body));
+            assert_eq!((both.0.unwrap(), both.1.unwrap()), (7, 7));
+            assert!(here.once(&key).forget().await.unwrap());
+        }
         if can.handover {
             let given = here.lock(key).acquire().await.unwrap();
             let ticket = given.hand_over().await.unwrap();

@@ -211,7 +211,7 @@ impl<P: Place> World<P> {
             }
             Ok(AttemptAnswer::Busy { .. }) => Answer::Busy,
             Ok(AttemptAnswer::Refused(Refusal::HandoverSpent)) => Answer::Spent,
-            Ok(AttemptAnswer::Refused(refusal)) => panic!("{refusal:?}"),
+            Ok(other) => panic!("{other:?}"),
         }
     }
 

@@ -25,6 +25,7 @@ mod fence;
 mod fence_connecting;
 mod fence_ttl;
 mod foreign;
+mod once;
 mod one_by_one;
 mod outage;
 mod parked;

@@ -205,7 +205,7 @@ impl World {
         match run(backend(who).attempt(&self.attempts[who])).unwrap() {
             AttemptAnswer::Granted { token, .. } => Answer::Granted(self.draw(token)),
             AttemptAnswer::Busy { .. } => Answer::Busy,
-            AttemptAnswer::Refused(refusal) => panic!("{refusal:?}"),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -163,7 +163,7 @@ impl World {
                     self.ledgers[key].busy(*who, queue, retry_after, now);
                     Answer::Busy { retry_after }
                 }
-                AttemptAnswer::Refused(refusal) => panic!("{refusal:?}"),
+                other => panic!("{other:?}"),
             });
         }
         seen

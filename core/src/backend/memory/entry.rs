@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use super::fencing_tokens::Tokens;
 use super::wait_queue::{REFRESH, WaitQueue};
 use crate::backend::{
-    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Mode, Refusal,
-    ReleaseAnswer, RenewAnswer,
+    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Mode, Outcome,
+    Refusal, ReleaseAnswer, RenewAnswer,
 };
 use crate::{AttemptId, FencingToken};
 
@@ -24,6 +24,14 @@ pub(super) struct KeyState {
     /// One holder, or several holders with compatible modes.
     holders: SmallVec<[Holder; 1]>,
     queue: WaitQueue,
+    recorded: Option<Box<Recorded>>,
+}
+
+/// The outcome of an earlier holder, and when it expires.
+#[derive(Debug)]
+struct Recorded {
+    outcome: Outcome,
+    until: Instant,
 }
 
 #[derive(Debug)]
@@ -47,6 +55,11 @@ impl KeyState {
         tokens: &mut Tokens,
     ) -> Result<AttemptAnswer, BackendError> {
         self.settle(now);
+        if let Some(recorded) = self.recorded.as_ref().filter(|_| attempt.once) {
+            let outcome = recorded.outcome.clone();
+            self.cleanup(attempt.owner, now);
+            return Ok(AttemptAnswer::Recorded(outcome));
+        }
         if let Some(handover) = &attempt.handover
             && self.holder(attempt.owner).is_none()
         {
@@ -168,6 +181,35 @@ impl KeyState {
         }
     }
 
+    pub(super) fn record(
+        &mut self,
+        claim: &Claim,
+        outcome: &Outcome,
+        now: Instant,
+        until: Instant,
+    ) -> ReleaseAnswer {
+        self.settle(now);
+        let holds = |h: &&mut Holder| h.token == Some(claim.token);
+        if self.holder(claim.owner).filter(holds).is_none() {
+            let is_duplicate = |recorded: &Recorded| recorded.outcome.token == claim.token;
+            return if self.recorded.as_deref().is_some_and(is_duplicate) {
+                ReleaseAnswer::Released
+            } else {
+                ReleaseAnswer::AlreadyGone
+            };
+        }
+        let outcome = outcome.clone();
+        self.recorded = Some(Box::new(Recorded { outcome, until }));
+        self.remove(claim.owner);
+        self.queue.wake_all();
+        ReleaseAnswer::Released
+    }
+
+    pub(super) fn forget(&mut self, now: Instant) -> bool {
+        self.settle(now);
+        self.recorded.take().is_some()
+    }
+
     pub(super) fn cleanup(&mut self, owner: AttemptId, now: Instant) {
         self.settle(now);
         self.queue.remove(owner);
@@ -202,9 +244,9 @@ impl KeyState {
         self.queue.wake_up(owner)
     }
 
-    /// Returns whether the key has no holders and no waiters. The store can then remove the entry.
+    /// Returns whether the key has no holders, waiters or recorded outcome. The store can then remove the entry.
     pub(super) fn is_idle(&self) -> bool {
-        self.holders.is_empty() && self.queue.len() == 0
+        self.holders.is_empty() && self.queue.len() == 0 && self.recorded.is_none()
     }
 
     /// Removes expired holders and waiters, and grants the lock to waiters that nothing blocks now. So a newcomer
@@ -212,6 +254,7 @@ impl KeyState {
     pub(super) fn settle(&mut self, now: Instant) {
         self.queue.drop_expired(now);
         self.holders.retain(|h| h.expires > now);
+        self.recorded.take_if(|recorded| recorded.until <= now);
         self.grant_next(now);
     }
 

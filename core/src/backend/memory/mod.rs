@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    ReleaseAnswer, RenewAnswer,
+    Outcome, ReleaseAnswer, RenewAnswer,
 };
 use crate::{AttemptId, Key};
 use attempt_id_source::AttemptIdSource;
@@ -85,6 +85,7 @@ impl Backend for InProcess {
             .with_shared(true)
             .with_permits(true)
             .with_handover(true)
+            .with_once(true)
     }
 
     fn attempt_id(&self) -> AttemptId {
@@ -139,6 +140,20 @@ impl Backend for InProcess {
         now: time::Instant,
     ) -> Option<Result<ReleaseAnswer, BackendError>> {
         Some(Ok(self.world().release(claim, now.into())))
+    }
+
+    async fn record(
+        &self,
+        claim: &Claim,
+        outcome: &Outcome,
+        keep: Duration,
+    ) -> Result<ReleaseAnswer, BackendError> {
+        let now = Instant::now();
+        Ok(self.world().record(claim, outcome, now, now + keep))
+    }
+
+    async fn forget(&self, key: &Key) -> Result<bool, BackendError> {
+        Ok(self.world().forget(key, Instant::now()))
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -11,8 +11,8 @@ use super::entry::KeyState;
 use super::fencing_tokens::Tokens;
 use crate::Key;
 use crate::backend::{
-    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, ReleaseAnswer,
-    RenewAnswer,
+    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Outcome,
+    ReleaseAnswer, RenewAnswer,
 };
 use crate::sweep_limit::SweepLimit;
 
@@ -87,6 +87,24 @@ impl Store {
         self.visit(&claim.key, ReleaseAnswer::AlreadyGone, |e| {
             e.release(claim, now)
         })
+    }
+
+    pub(super) fn record(
+        &mut self,
+        claim: &Claim,
+        outcome: &Outcome,
+        now: Instant,
+        until: Instant,
+    ) -> ReleaseAnswer {
+        let now = self.at(now);
+        self.visit(&claim.key, ReleaseAnswer::AlreadyGone, |e| {
+            e.record(claim, outcome, now, until)
+        })
+    }
+
+    pub(super) fn forget(&mut self, key: &Key, now: Instant) -> bool {
+        let now = self.at(now);
+        self.visit(key, false, |e| e.forget(now))
     }
 
     pub(super) fn cleanup(&mut self, attempt: &Attempt, now: Instant) {

@@ -84,6 +84,13 @@ impl WaitQueue {
         }
     }
 
+    /// Removes and notifies all waiters. Each of them repeats its attempt.
+    pub(super) fn wake_all(&mut self) {
+        for waiter in self.waiters.drain(..) {
+            waiter.wake_up.notify_one();
+        }
+    }
+
     pub(super) fn wake_up(&self, owner: AttemptId) -> Option<Arc<Notify>> {
         let waiter = self.waiters.iter().find(|w| w.owner == owner)?;
         Some(Arc::clone(&waiter.wake_up))

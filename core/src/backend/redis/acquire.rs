@@ -48,11 +48,12 @@ impl Redis {
             synced: None,
         };
         let mut asked = self.send_acquire(attempt, how).await.map(|it| it.answer);
-        if let Ok(outcome @ AcquireOutcome::Granted(_)) = asked
+        if let Ok(AcquireOutcome::Granted(token)) = asked
             && (self.synced.is_some() || interruptions != self.waiters.interruptions())
         {
             // A box for this rare path keeps each request's future small.
-            asked = Box::pin(self.confirm(attempt, how, outcome, interruptions)).await;
+            let granted = AcquireOutcome::Granted(token);
+            asked = Box::pin(self.confirm(attempt, how, granted, interruptions)).await;
         }
         let answer = asked.and_then(|outcome| self.answer(attempt, registration, outcome));
         answer.map_err(|failed| {
@@ -65,10 +66,10 @@ impl Redis {
     }
 
     /// Returns whether a release may hand the lock to this attempt, and whether the client may park the attempt. An
-    /// attempt must send a request if it is not exclusive, accepts a handover, requires replicas, or has too little
-    /// time.
+    /// attempt must send a request if it is not exclusive, accepts a handover, may end with a recorded outcome,
+    /// requires replicas, or has too little time.
     fn arrival(&self, attempt: &Attempt) -> Arrival {
-        let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
+        let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none() && !attempt.once;
         let lasts = attempt.ttl >= GRANT_TTL;
         let can_be_named = plain && lasts && self.synced.is_none();
         Arrival {
@@ -87,7 +88,8 @@ impl Redis {
         match outcome {
             AcquireOutcome::Granted(token) => {
                 match registration {
-                    _ if attempt.mode != Mode::Exclusive => {}
+                    // No waiter may park behind a holder that does not hand the lock to it.
+                    _ if attempt.mode != Mode::Exclusive || attempt.once => {}
                     Some(registration) => registration.acquired(),
                     None => self.waiters.acquired(key, *owner),
                 }
@@ -114,6 +116,7 @@ impl Redis {
                 Ok(AttemptAnswer::Busy { retry_after })
             }
             AcquireOutcome::Refused(refusal) => Ok(AttemptAnswer::Refused(refusal)),
+            AcquireOutcome::Recorded(outcome) => Ok(AttemptAnswer::Recorded(outcome)),
             AcquireOutcome::Late => Err(BackendError::not_applied(
                 "the request reached the server after its deadline; the server's clock may have jumped",
             )),

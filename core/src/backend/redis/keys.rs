@@ -67,6 +67,11 @@ impl KeyBuilder {
         self.named("handover")
     }
 
+    /// Returns the key of a recorded outcome.
+    pub(crate) fn outcome(&mut self) -> &str {
+        self.named("outcome")
+    }
+
     /// Returns the key of an attempt's tombstone, which exists while duplicate requests of the attempt may arrive.
     pub(crate) fn seal(&mut self, owner: AttemptId) -> &str {
         let mut buffer = AttemptId::buffer();

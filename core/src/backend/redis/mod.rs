@@ -31,7 +31,7 @@ use redis::{Cmd, Value};
 
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    ReleaseAnswer, RenewAnswer, async_trait,
+    Outcome, ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::Key;
 use batch::Batcher;
@@ -140,6 +140,7 @@ use wait::waiter_registry::WaiterRegistry;
 /// - `{K}:lh1:queue` and `{K}:lh1:leases`: while there are waiters
 /// - `{K}:lh1:shares`: while the lock has several holders
 /// - `{K}:lh1:handover`: while the owner hands over the lock
+/// - `{K}:lh1:outcome`: the result of [`once`](crate::LockManager::once), for its retention time
 /// - `{K}:lh1:sealed:…`: for a minute after the cleanup of an attempt without a reply
 ///
 /// Every key has a TTL.
@@ -255,6 +256,7 @@ impl Backend for Redis {
             .with_shared(true)
             .with_permits(true)
             .with_handover(true)
+            .with_once(true)
     }
 
     fn server_of(&self, key: &Key) -> u64 {
@@ -323,6 +325,22 @@ impl Backend for Redis {
         } else {
             Ok(ReleaseAnswer::AlreadyGone)
         }
+    }
+
+    async fn record(
+        &self,
+        claim: &Claim,
+        outcome: &Outcome,
+        keep: Duration,
+    ) -> Result<ReleaseAnswer, BackendError> {
+        self.send_outcome(claim, outcome, keep).await
+    }
+
+    async fn forget(&self, key: &Key) -> Result<bool, BackendError> {
+        let mut command = redis::cmd("DEL");
+        command.arg(KeyBuilder::of(key).outcome());
+        let forgotten: u8 = protocol::reply::read(self.servers.call(key, &command).await?)?;
+        Ok(forgotten == 1)
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -1,11 +1,15 @@
-//! Sends releases and cleanups. Handles the waiter of this process that a release names.
+//! Sends releases, cleanups and outcomes. Handles the waiter of this process that a release names.
+
+use std::time::Duration;
 
 use super::Redis;
 use super::batch::Urgency;
+use super::keys::{KeyBuilder, LockKeys};
+use super::protocol::millis;
 use super::protocol::release_command::ReleaseCommand;
 use super::protocol::reply::{self, ReleaseReply};
 use super::wait::release_in_flight::ReleaseInFlight;
-use crate::backend::BackendError;
+use crate::backend::{BackendError, Claim, Outcome, ReleaseAnswer};
 use crate::{AttemptId, Key};
 
 impl Redis {
@@ -47,6 +51,33 @@ impl Redis {
         release.answered(outcome);
         self.copies.forget(owner, latest_expiry);
         Ok(held)
+    }
+
+    /// Records the outcome of the claim's owner, and ends its lock.
+    pub(super) async fn send_outcome(
+        &self,
+        claim: &Claim,
+        outcome: &Outcome,
+        keep: Duration,
+    ) -> Result<ReleaseAnswer, BackendError> {
+        let Claim { key, owner, .. } = claim;
+        let (names, mut companions) = (LockKeys::of(key), KeyBuilder::of(key));
+        let latest_expiry = self.copies.latest_expiry(*owner);
+        let mut command = self.scripts.record.begin(7, 5, outcome.bytes.len() + 512);
+        command.arg(&names.all()).arg(companions.outcome());
+        command.arg(companions.seal(*owner));
+        let mut buffer = AttemptId::buffer();
+        command
+            .arg(owner.written(&mut buffer))
+            .arg(claim.token.get());
+        command.arg(latest_expiry).arg(millis(keep));
+        command.arg(reply::encoded(outcome));
+        let recorded: u8 = reply::read(self.run_and_require_replicas(key, &command).await?)?;
+        if recorded == 0 {
+            return Ok(ReleaseAnswer::AlreadyGone);
+        }
+        self.copies.forget(*owner, latest_expiry);
+        Ok(ReleaseAnswer::Released)
     }
 
     async fn send_leave(&self, leave: ReleaseCommand) -> Result<ReleaseReply, BackendError> {

@@ -42,7 +42,9 @@ impl Redlock {
                 Some(registration) => registration.keep(),
                 None => self.attempts.forget(attempt.owner),
             },
-            AttemptAnswer::Granted { .. } | AttemptAnswer::Refused(_) => {}
+            AttemptAnswer::Granted { .. }
+            | AttemptAnswer::Refused(_)
+            | AttemptAnswer::Recorded(_) => {}
         }
         Ok(answer)
     }

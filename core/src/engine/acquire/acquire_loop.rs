@@ -7,7 +7,7 @@ use crate::backend::{AttemptAnswer, BackendError, Mode, Refusal};
 use crate::clock::{self, ClockReading, LeaseInstant};
 use crate::engine::backoff::Backoff;
 use crate::engine::timeout::catch_panic;
-use crate::engine::{AcquireRequest, BusyPolicy, Hold};
+use crate::engine::{AcquireRequest, BusyPolicy, Hold, NotAcquired};
 use crate::events;
 use crate::options::LockOptions;
 use crate::{Error, Operation};
@@ -62,10 +62,10 @@ impl<'a> AcquireLoop<'a> {
 
     /// Retries one request under one id until the backend grants it or it cannot succeed. If a grant arrives after the
     /// end of its lease, the acquire continues with a new id.
-    pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, Error> {
+    pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, NotAcquired> {
         loop {
             if self.attempt_guard.engine.is_closed() {
-                return Err(self.attempt_guard.closed());
+                return Err(self.attempt_guard.closed().into());
             }
             let look = self.first.take().unwrap_or_else(ClockReading::now);
             let answer = match self.first_answer.take() {
@@ -88,14 +88,14 @@ impl<'a> AcquireLoop<'a> {
                         self.attempt_guard
                             .enter(token, lease, sent, now, self.options)
                     {
-                        return hold;
+                        return hold.map_err(NotAcquired::from);
                     }
                     let late = BackendError::unknown("its grant came after the end of the lease");
                     Box::pin(self.failed(sent, late)).await?;
                     self.begin_another(wanted);
                 }
                 Ok(AttemptAnswer::Busy { .. }) if self.patience == BusyPolicy::None => {
-                    return Err(self.timed_out());
+                    return Err(self.timed_out().into());
                 }
                 Ok(AttemptAnswer::Busy { retry_after }) => {
                     self.failing_since = None;
@@ -104,7 +104,11 @@ impl<'a> AcquireLoop<'a> {
                     // need this future.
                     Box::pin(self.wait(sent.after(retry_after.max(PROMPT)))).await?;
                 }
-                Ok(AttemptAnswer::Refused(refusal)) => return Err(self.refused(refusal)),
+                Ok(AttemptAnswer::Refused(refusal)) => return Err(self.refused(refusal).into()),
+                Ok(AttemptAnswer::Recorded(outcome)) => {
+                    let key = self.attempt_guard.attempt.key.clone();
+                    return Err(NotAcquired::Recorded { key, outcome });
+                }
                 Err(error) => Box::pin(self.failed(sent, error)).await?,
             }
         }

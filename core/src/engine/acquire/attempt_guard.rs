@@ -30,6 +30,8 @@ pub(crate) struct AttemptGuard<'a> {
     pub(crate) engine: &'a Arc<Engine>,
     is_armed: bool,
     left_traces: bool,
+    /// Whether a request has no reply, and may arrive at any time.
+    is_unanswered: bool,
     /// A shutdown waits for acquires in progress.
     _under_way: TaskTrackerToken,
 }
@@ -41,6 +43,7 @@ impl<'a> AttemptGuard<'a> {
             runtime,
             is_armed: false,
             left_traces: false,
+            is_unanswered: false,
             _under_way: engine.unfinished.token(),
             engine,
         }
@@ -78,12 +81,16 @@ impl<'a> AttemptGuard<'a> {
     }
 
     fn record(&mut self, answer: &Result<AttemptAnswer, BackendError>) {
-        self.left_traces |= match answer {
-            Ok(AttemptAnswer::Granted { .. }) => true,
-            Ok(AttemptAnswer::Busy { .. }) => self.attempt.queue,
-            Ok(AttemptAnswer::Refused(_)) => false,
-            Err(error) => error.applied() == Applied::Unknown,
-        };
+        match answer {
+            Ok(AttemptAnswer::Granted { .. }) => self.left_traces = true,
+            Ok(AttemptAnswer::Busy { .. }) => self.left_traces |= self.attempt.queue,
+            // The backend has removed the attempt from the queue.
+            Ok(AttemptAnswer::Recorded(_)) => self.left_traces = self.is_unanswered,
+            Err(error) if error.applied() == Applied::Unknown => {
+                (self.left_traces, self.is_unanswered) = (true, true);
+            }
+            Ok(AttemptAnswer::Refused(_)) | Err(_) => {}
+        }
         self.is_armed = self.left_traces;
     }
 

@@ -3,13 +3,14 @@
 pub(crate) mod acquire_loop;
 pub(crate) mod attempt_guard;
 pub(crate) mod busy_policy;
+pub(crate) mod not_acquired;
 pub(crate) mod request;
 
 use std::sync::Arc;
 
 use tracing::Instrument;
 
-use super::{AcquireRequest, BusyPolicy, Engine, Hold};
+use super::{AcquireRequest, BusyPolicy, Engine, Hold, NotAcquired};
 use crate::Error;
 use crate::backend::AttemptAnswer;
 use crate::clock::{ClockReading, LeaseInstant};
@@ -25,7 +26,7 @@ impl Engine {
         wanted: &AcquireRequest,
         options: &LockOptions,
         patience: BusyPolicy,
-    ) -> Result<Hold, Error> {
+    ) -> Result<Hold, NotAcquired> {
         let started = ClockReading::now();
         let acquisition = Acquisition::start(&wanted.key, options, started.moment);
         let span = acquisition.span();
@@ -46,34 +47,40 @@ impl Engine {
         started: ClockReading,
     ) -> FirstStep<'a> {
         let Some(runtime) = Runtime::current() else {
-            return FirstStep::Over(Err(Error::NoRuntime));
+            return FirstStep::Over(Err(Error::NoRuntime.into()));
         };
         self.backlog.adopt_orphans();
         let attempt = wanted.attempt(self, options, patience);
         let mut attempt_guard = AttemptGuard::new(self, attempt, runtime);
         if self.is_closed() {
-            return FirstStep::Over(Err(attempt_guard.closed()));
+            return FirstStep::Over(Err(attempt_guard.closed().into()));
         }
         let (sent, answer) = (started.moment, attempt_guard.ask_now(started));
         if let Some(Ok(AttemptAnswer::Granted { token, lease })) = answer
             && let Some(hold) =
                 attempt_guard.enter(token, lease, sent, LeaseInstant::now(), options)
         {
-            return FirstStep::Over(hold);
+            return FirstStep::Over(hold.map_err(NotAcquired::from));
         }
         let search = AcquireLoop::new(attempt_guard, answer, options, patience, started);
         FirstStep::Wait(Box::new(search))
     }
 }
 
-fn finished(acquisition: Acquisition, result: Result<Hold, Error>) -> Result<Hold, Error> {
-    acquisition.finish(result.as_ref().map(|hold| &hold.lease.claim));
+fn finished(
+    acquisition: Acquisition,
+    result: Result<Hold, NotAcquired>,
+) -> Result<Hold, NotAcquired> {
+    match &result {
+        Ok(hold) => acquisition.finish(Some(&hold.lease.claim), "acquired"),
+        Err(reason) => acquisition.finish(None, reason.as_str()),
+    }
     result
 }
 
 /// How an acquire continues after its first step.
 enum FirstStep<'a> {
-    Over(Result<Hold, Error>),
+    Over(Result<Hold, NotAcquired>),
     /// Boxed, so that moving the future is cheap.
     Wait(Box<AcquireLoop<'a>>),
 }

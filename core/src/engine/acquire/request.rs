@@ -11,6 +11,8 @@ pub(crate) struct AcquireRequest {
     pub(crate) key: Key,
     pub(crate) mode: Mode,
     pub(crate) handover: Option<Box<Handover>>,
+    /// Whether a recorded outcome ends the acquire.
+    pub(crate) once: bool,
 }
 
 impl AcquireRequest {
@@ -19,6 +21,7 @@ impl AcquireRequest {
             key,
             mode: Mode::Exclusive,
             handover: None,
+            once: false,
         }
     }
 
@@ -37,5 +40,6 @@ impl AcquireRequest {
             .taking_up(self.handover.clone())
             .answered_within(options.wait.map_or(limit, |wait| wait.min(limit)))
             .renewed(options.renewal)
+            .once(self.once)
     }
 }

@@ -20,6 +20,8 @@ pub(crate) struct AcquireCommand {
     pub(crate) queue: bool,
     mode: Mode,
     handover: Option<Box<Handover>>,
+    /// Whether a recorded outcome ends the attempt. Such an attempt accepts no handover.
+    once: bool,
     /// The server refuses the request from this time on, by its own clock.
     expiry: u64,
 }
@@ -48,18 +50,20 @@ impl AcquireCommand {
             queue: attempt.queue,
             mode: attempt.mode,
             handover: attempt.handover.clone(),
+            once: attempt.once,
             expiry,
         }
     }
 
     /// Returns whether a batch can contain this request.
     pub(crate) fn is_plain(&self) -> bool {
-        self.mode == Mode::Exclusive && self.handover.is_none()
+        self.mode == Mode::Exclusive && self.handover.is_none() && !self.once
     }
 
     pub(crate) fn alone(&self, terms: &ClientContext) -> Cmd {
         let is_usual = self.is_plain() && !terms.heal;
         let keys = match (terms.names_all, &self.handover) {
+            _ if self.once => Self::KEYS + 3,
             (false, _) => Self::KEYS,
             (true, None) => Self::KEYS + 2,
             (true, Some(_)) => Self::KEYS + 4,
@@ -70,9 +74,17 @@ impl AcquireCommand {
             (false, Some(_)) => 8,
         };
         let bytes = keys * (self.key.full().len() + 16) + 256;
-        let mut command = terms.scripts.acquire.begin(keys, arguments, bytes);
+        let script = if self.once {
+            &terms.scripts.acquire_once
+        } else {
+            &terms.scripts.acquire
+        };
+        let mut command = script.begin(keys, arguments, bytes);
         let mut companions = self.add_keys(&mut command);
-        if terms.names_all {
+        if self.once {
+            command.arg(companions.leases()).arg(companions.shares());
+            command.arg(companions.outcome());
+        } else if terms.names_all {
             command.arg(companions.leases()).arg(companions.shares());
             if let Some(handover) = &self.handover {
                 command.arg(companions.seal(handover.giver));

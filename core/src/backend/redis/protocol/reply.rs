@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::{FromRedisValue, Value, from_redis_value};
 
-use crate::backend::{BackendError, Inspection, Refusal};
+use crate::backend::{BackendError, Inspection, Outcome, Refusal};
 use crate::{AttemptId, FencingToken};
 
 /// The number of characters of an unexpected reply that an error contains.
@@ -18,7 +18,7 @@ pub(crate) struct AcquireReply {
     pub(crate) verdict: AcquireOutcome,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AcquireOutcome {
     Granted(FencingToken),
     Busy {
@@ -29,6 +29,7 @@ pub(crate) enum AcquireOutcome {
     Late,
     Exhausted,
     Refused(Refusal),
+    Recorded(Outcome),
 }
 
 /// The result for the waiter that a release named.
@@ -77,6 +78,10 @@ pub(crate) fn left(value: Value) -> Result<ReleaseReply, BackendError> {
 }
 
 pub(crate) fn acquired(value: Value) -> Result<AcquireReply, BackendError> {
+    let value = match value {
+        Value::Array(parts) => return recorded(parts),
+        text => text,
+    };
     let said = words(value)?;
     let unexpected_reply = || unexpected_reply(&[&said]);
     let mut fields = said.split(' ');
@@ -101,6 +106,37 @@ pub(crate) fn acquired(value: Value) -> Result<AcquireReply, BackendError> {
         server_micros: now.parse().map_err(|_| unexpected_reply())?,
         verdict,
     })
+}
+
+/// Parses a reply with the outcome of an earlier holder: the token, the owner, `+` or `-`, and the bytes.
+fn recorded(parts: Vec<Value>) -> Result<AcquireReply, BackendError> {
+    let Ok([head, outcome]) = <[Value; 2]>::try_from(parts) else {
+        return Err(unexpected_reply(&["a list"]));
+    };
+    let head = words(head)?;
+    let micros = head.strip_prefix("recorded ").map(str::parse);
+    let Some(Ok(server_micros)) = micros else {
+        return Err(unexpected_reply(&[&head]));
+    };
+    let outcome: Vec<u8> = read(outcome)?;
+    let mut parts = outcome.splitn(3, |&byte| byte == b' ');
+    let (token, _owner, rest) = (parts.next(), parts.next(), parts.next());
+    let (failed, bytes) = match rest.and_then(<[u8]>::split_first) {
+        Some((b'+', bytes)) => (false, bytes),
+        Some((b'-', bytes)) => (true, bytes),
+        _ => return Err(unexpected_reply(&["a damaged outcome"])),
+    };
+    let token = number_token(&shown(token.unwrap_or_default()))?;
+    Ok(AcquireReply {
+        server_micros,
+        verdict: AcquireOutcome::Recorded(Outcome::new(token, failed, bytes.to_vec())),
+    })
+}
+
+/// Returns an outcome in the form that [`recorded`] parses after token and owner.
+pub(crate) fn encoded(outcome: &Outcome) -> Vec<u8> {
+    let mark = if outcome.failed { b'-' } else { b'+' };
+    [&[mark], &*outcome.bytes].concat()
 }
 
 /// Parses one digit for each of `count` leases. The digit states whether the server extended the lease.

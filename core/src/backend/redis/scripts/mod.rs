@@ -19,6 +19,9 @@ pub(crate) struct Script {
 #[derive(Debug)]
 pub(crate) struct LockScripts {
     pub(crate) acquire: Script,
+    /// Executes `acquire`, unless the server keeps an outcome.
+    pub(crate) acquire_once: Script,
+    pub(crate) record: Script,
     pub(crate) release: Script,
     /// Executes releases and acquires, as `release` and `acquire` do.
     pub(crate) batch: Script,
@@ -45,6 +48,8 @@ impl LockScripts {
         let constants = constants(fence_ttl);
         Self {
             acquire: script!(constants, "time" "acquire_fast" "prelude" "fencing_token" "acquire_load" "queue" "acquire"),
+            acquire_once: script!(constants, "time" "find_outcome" "acquire_fast" "prelude" "fencing_token" "acquire_load" "queue" "acquire"),
+            record: script!(constants, "time" "prelude" "load_holder" "record"),
             release: script!(constants, "release_fast" "time" "prelude" "fencing_token" "release_handoff" "release_load" "queue" "release"),
             batch: Script::new(
                 [
@@ -81,6 +86,8 @@ impl LockScripts {
     pub(crate) fn load(&self) -> Arc<Pipeline> {
         load([
             &self.acquire,
+            &self.acquire_once,
+            &self.record,
             &self.release,
             &self.batch,
             &self.renew,

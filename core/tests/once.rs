@@ -1,0 +1,165 @@
+//! `once` in process: options, types of results, and nesting.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::time::Duration;
+
+use leasehold::backend::InProcess;
+use leasehold::{Error, InvalidOption, LockManager, MAX_RETENTION, OnceError};
+use tokio::time::advance;
+
+async fn fails(_lock: leasehold::LockHandle) -> Result<u32, Error> {
+    Err(Error::NoManager)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_is_kept_for_its_retention_time() {
+    let locks = LockManager::in_process();
+    let hour = Duration::from_secs(3600);
+    let run = async |n: u32| {
+        let once = locks.once("k").keep(hour);
+        once.run(async |_| Ok::<_, Error>(n)).await.unwrap()
+    };
+    assert_eq!(run(1).await, 1);
+    advance(hour - Duration::from_millis(1)).await;
+    assert_eq!(run(2).await, 1);
+    advance(Duration::from_millis(1)).await;
+    assert_eq!(run(3).await, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_is_shared_for_its_time_and_names_the_error() {
+    let locks = LockManager::in_process();
+    let second = Duration::from_secs(1);
+    let own = locks.once("k").run(fails).await.unwrap_err();
+    assert!(matches!(own, Error::NoManager), "{own}");
+    let shared = locks.once("k").run(async |_| Ok::<u32, Error>(1)).await;
+    let shared = shared.unwrap_err();
+    assert!(shared.is_temporary());
+    let text = shared.to_string();
+    assert!(
+        text.contains("the body of another caller failed on `k`"),
+        "{text}"
+    );
+    assert!(text.ends_with(&Error::NoManager.to_string()), "{text}");
+    advance(second).await;
+    let next = locks.once("k").run(async |_| Ok::<u32, Error>(1)).await;
+    assert_eq!(next.unwrap(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_with_a_retention_of_zero_is_not_shared() {
+    let locks = LockManager::in_process();
+    let once = || locks.once("k").keep_failure(Duration::ZERO);
+    assert!(matches!(once().run(fails).await, Err(Error::NoManager)));
+    assert!(matches!(once().run(fails).await, Err(Error::NoManager)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn retention_times_have_limits() {
+    let locks = LockManager::in_process();
+    let (zero, long) = (Duration::ZERO, MAX_RETENTION + Duration::from_millis(1));
+    for (once, option) in [
+        (locks.once("k").keep(zero), "keep"),
+        (locks.once("k").keep(long), "keep"),
+        (locks.once("k").keep_failure(long), "keep_failure"),
+    ] {
+        let error = once.run(fails).await.unwrap_err();
+        assert!(
+            matches!(
+                &error,
+                Error::Option(
+                    InvalidOption::TooShort { option: seen, .. }
+                    | InvalidOption::TooLong { option: seen, .. }
+                ) if *seen == option
+            ),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_of_another_type_is_an_error_with_a_remedy() {
+    let locks = LockManager::in_process();
+    let text = async |_| Ok::<_, Error>("text".to_owned());
+    locks.once("k").run(text).await.unwrap();
+    let error = locks.once("k").run(fails).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Once(OnceError::Decode { .. })),
+        "{error}"
+    );
+    assert!(locks.once("k").forget().await.unwrap());
+    assert!(!locks.once("k").forget().await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_result_that_is_not_json_is_an_error_that_others_receive() {
+    use std::collections::BTreeMap;
+    let locks = LockManager::in_process();
+    let body = async |_| Ok::<_, Error>(BTreeMap::from([((1, 2), 3)]));
+    let error = locks.once("k").run(body).await.unwrap_err();
+    assert!(
+        matches!(&error, Error::Once(OnceError::Encode { .. })),
+        "{error}"
+    );
+    let shared = locks.once("k").run(body).await.unwrap_err();
+    assert!(
+        matches!(&shared, Error::Once(OnceError::Failed { .. })),
+        "{shared}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_a_wait_of_zero_a_running_body_is_busy() {
+    let locks = LockManager::in_process();
+    let body = async |_| {
+        let other = LockManager::clone(&locks);
+        let other =
+            tokio::spawn(async move { other.once("k").wait(Duration::ZERO).run(fails).await });
+        assert!(other.await.unwrap().unwrap_err().is_busy());
+        Ok::<u32, Error>(1)
+    };
+    locks.once("k").run(body).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_calls_itself_is_an_error() {
+    let locks = LockManager::in_process();
+    let body = async |_| locks.once("k").run(fails).await;
+    let error = locks.once("k").run(body).await.unwrap_err();
+    assert!(matches!(error, Error::AlreadyHeld { .. }), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_current_lock_is_that_of_the_body() {
+    let locks = LockManager::in_process();
+    let body = async |lock: leasehold::LockHandle| {
+        assert_eq!(leasehold::current_lock()?.token(), lock.token());
+        Ok::<u32, Error>(1)
+    };
+    locks.once("k").run(body).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_panics_records_nothing() {
+    let locks = LockManager::in_process();
+    let here = locks.clone();
+    let body = async move |_| -> Result<u32, Error> { panic!("a bug in the body") };
+    let panicked = tokio::spawn(async move { here.once("k").run(body).await });
+    assert!(panicked.await.unwrap_err().is_panic());
+    let next = locks.once("k").run(async |_| Ok::<u32, Error>(2)).await;
+    assert_eq!(next.unwrap(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_shutdown_stops_the_body_and_records_nothing() {
+    let world = InProcess::new();
+    let (here, there) = (LockManager::new(world.clone()), LockManager::new(world));
+    let body = async |_| {
+        here.shutdown().await?;
+        std::future::pending::<Result<u32, Error>>().await
+    };
+    let error = here.once("k").run(body).await.unwrap_err();
+    assert!(error.is_lost(), "{error}");
+    let next = there.once("k").run(async |_| Ok::<u32, Error>(2)).await;
+    assert_eq!(next.unwrap(), 2);
+}
