@@ -15,11 +15,9 @@ use crate::{Error, FencedTransaction, resource};
 pub struct IdempotencyRecord {
     /// The idempotency key, including the principal: 1 to 512 bytes.
     pub key: String,
-    /// The fingerprint of the request, at most 64 bytes.
-    pub fingerprint: Vec<u8>,
     /// The fencing token of the lock under which the request ran.
     pub token: i64,
-    /// The encoded response.
+    /// The encoded response. To refuse another request with the same key, add a hash of the request to it.
     pub response: Vec<u8>,
 }
 
@@ -85,7 +83,6 @@ impl IdempotencyRecord {
 /// let store = SqlIdempotencyStore::new(pool.clone());
 /// let record = IdempotencyRecord {
 ///     key: "message:42".to_owned(),
-///     fingerprint: b"the hash of the message".to_vec(),
 ///     token: 7, // guard.token().get()
 ///     response: b"shipped".to_vec(),
 /// };

@@ -24,7 +24,7 @@ const COLUMN_TYPE: &str = "SELECT pg_catalog.format_type(a.atttypid, a.atttypmod
      WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attname = $2 AND a.attnum > 0 AND NOT a.attisdropped";
 const RECORDS: Statements = statements!(
     now: "EXTRACT(EPOCH FROM now())::bigint",
-    values: "$1", "$2", "$3", "$4", "$5"
+    values: "$1", "$2", "$3", "$4"
 );
 const SAVEPOINT: &str = "SAVEPOINT leasehold_fences";
 const ROLL_BACK: &str = "ROLLBACK TO SAVEPOINT leasehold_fences";

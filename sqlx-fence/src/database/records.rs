@@ -10,17 +10,17 @@ pub(super) struct Statements {
 
 /// `now` is the time in seconds since 1970, as a signed integer.
 macro_rules! statements {
-    (now: $now:literal, values: $one:literal, $two:literal, $three:literal, $four:literal, $five:literal) => {
+    (now: $now:literal, values: $one:literal, $two:literal, $three:literal, $four:literal) => {
         Statements {
             find: concat!(
-                "SELECT fingerprint, token, response, expires_at - ",
+                "SELECT token, response, expires_at - ",
                 $now,
                 " FROM idempotency_records WHERE idempotency_key = ",
                 $one
             ),
             insert: concat!(
-                "INSERT INTO idempotency_records (idempotency_key, fingerprint, token, response, expires_at) VALUES (",
-                $one, ", ", $two, ", ", $three, ", ", $four, ", ", $now, " + ", $five, ")"
+                "INSERT INTO idempotency_records (idempotency_key, token, response, expires_at) VALUES (",
+                $one, ", ", $two, ", ", $three, ", ", $now, " + ", $four, ")"
             ),
             delete_expired: concat!(
                 "DELETE FROM idempotency_records WHERE expires_at <= ",
@@ -50,11 +50,10 @@ macro_rules! records_of_sqlx {
                 };
                 let record = crate::IdempotencyRecord {
                     key: key.to_owned(),
-                    fingerprint: row.try_get(0)?,
-                    token: row.try_get(1)?,
-                    response: row.try_get(2)?,
+                    token: row.try_get(0)?,
+                    response: row.try_get(1)?,
                 };
-                Ok(Some((record, row.try_get(3)?)))
+                Ok(Some((record, row.try_get(2)?)))
             })
         }
 
@@ -65,10 +64,8 @@ macro_rules! records_of_sqlx {
         ) -> Answer<'c, ()> {
             Box::pin(async move {
                 let insert = sqlx::query(RECORDS.insert).bind($bound(record.key.as_str()));
-                let insert = insert
-                    .bind(record.fingerprint.as_slice())
-                    .bind(record.token);
-                let insert = insert.bind(record.response.as_slice()).bind(seconds);
+                let insert = insert.bind(record.token).bind(record.response.as_slice());
+                let insert = insert.bind(seconds);
                 insert.execute(connection).await?;
                 Ok(())
             })

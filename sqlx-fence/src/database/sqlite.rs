@@ -20,7 +20,7 @@ const COLUMN_TYPE: &str =
     "SELECT type FROM pragma_table_info($1, $2) WHERE name = $3 COLLATE NOCASE";
 const RECORDS: Statements = statements!(
     now: "CAST(strftime('%s', 'now') AS INTEGER)",
-    values: "$1", "$2", "$3", "$4", "$5"
+    values: "$1", "$2", "$3", "$4"
 );
 
 impl FencedDatabase for Sqlite {}

@@ -1,9 +1,14 @@
 //! Records responses where the locks are.
 
+use std::time::Duration;
+
+use leasehold::Once;
+
 use super::recorded::Recorded;
 use super::store::{Boxed, Call, NotRecorded, Store, Work};
 use crate::Problem;
-use crate::source::Source;
+use crate::problem::outcome_unknown;
+use crate::source::{Source, Terms};
 
 /// The store of the lock backend.
 #[derive(Debug)]
@@ -17,12 +22,31 @@ impl Store for InLocks {
         work: Work<'a>,
     ) -> Boxed<'a, Result<Recorded, NotRecorded>> {
         Box::pin(async move {
-            let lock = source.locks().lock(&call.key);
-            let guard = source
-                .acquire(lock, call.terms)
-                .await
-                .map_err(Problem::from)?;
-            guard.run(async |lock| work(lock).await).await
+            let once = source.locks().once(&call.key).keep(call.keep);
+            // A repeat must not get the failure of the first request.
+            let once = call.terms.of_once(once.keep_failure(Duration::ZERO));
+            let mut work = Some(work);
+            let error = match attempt(once.clone().wait(Duration::ZERO), &mut work).await {
+                Err(NotRecorded::Refused(problem)) => problem,
+                ended => return ended,
+            };
+            let Terms { wait, .. } = call.terms;
+            // The lock is busy, or the backend may recover.
+            let waiting_may_help = work.is_some() && error.retry_after().is_some();
+            if wait.is_zero() || !waiting_may_help {
+                return Err(error.into());
+            }
+            let _waiting = source.waiter().map_err(Problem::from)?;
+            attempt(once.wait(wait), &mut work).await
         })
     }
+}
+
+/// Returns the recorded response, or takes the work and runs it.
+async fn attempt(once: Once, work: &mut Option<Work<'_>>) -> Result<Recorded, NotRecorded> {
+    once.run(async |lock| match work.take() {
+        Some(work) => work(lock).await,
+        None => Err(outcome_unknown("the handler has already run").into()),
+    })
+    .await
 }

@@ -52,7 +52,7 @@ use crate::{OnDisconnect, Problem};
 ///
 /// | | records are lost |
 /// |---|---|
-/// | by default: where the manager has its locks, in this process or on Redis | with the data of the process or of Redis |
+/// | by default: where the manager has its locks, in this process or on Redis (not Redlock) | with the data of the process or of Redis |
 /// | `store(SqlIdempotencyStore::new(pool))` (feature `sqlx`) | with the data of the database |
 ///
 /// The layer keeps a record for [`keep`](Self::keep). After that time the same key is a new key. So keep a record for
@@ -72,6 +72,7 @@ use crate::{OnDisconnect, Problem};
 /// | wait | none: 409 | [`wait`](Self::wait) |
 /// | waiters | 1024 in this layer | [`max_waiters`](Self::max_waiters) |
 /// | TTL | the manager's | [`ttl`](Self::ttl) |
+/// | longest run of a handler | the manager's longest hold time, or 60 s | [`max_hold`](Self::max_hold) |
 /// | client disconnects | the handler is dropped, and nothing is recorded: a repeat runs again | [`on_disconnect`](Self::on_disconnect) |
 /// | refusals | `application/problem+json` | [`rejection`](Self::rejection) |
 ///
@@ -178,7 +179,7 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
         self
     }
 
-    /// Sets how long a response is kept.
+    /// Sets how long a response is kept: at least 1 ms, and at most [`MAX_RETENTION`](leasehold::MAX_RETENTION).
     pub const fn keep(mut self, keep: Duration) -> Self {
         self.options.keep = keep;
         self
@@ -240,6 +241,14 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
     /// Sets the TTL of the lock: see [`Lock::ttl`](leasehold::Lock::ttl).
     pub const fn ttl(mut self, ttl: Duration) -> Self {
         self.options.terms.ttl = Some(ttl);
+        self
+    }
+
+    /// Sets the longest time that the handler may run. After that time the lock is lost, and the layer drops the
+    /// handler. The default is the manager's setting, or 60 s if the manager has none
+    /// ([`DEFAULT_MAX_HOLD`](crate::DEFAULT_MAX_HOLD)).
+    pub const fn max_hold(mut self, max_hold: Duration) -> Self {
+        self.options.terms.max_hold = Some(max_hold);
         self
     }
 

@@ -14,7 +14,7 @@ use super::work::{Shared, handle};
 use crate::key::{KeyExtractor, Keyed};
 use crate::problem::Dialect;
 use crate::source::Source;
-use crate::{BoxError, ResponseBody, ResponseFuture};
+use crate::{BoxError, DEFAULT_MAX_HOLD, ResponseBody, ResponseFuture};
 
 /// A service that replays recorded responses. [`IdempotencyLayer`](crate::IdempotencyLayer) creates it.
 ///
@@ -37,8 +37,11 @@ impl<S, K> IdempotencyService<S, K> {
         key: Keyed<K>,
         source: Source,
         store: Arc<dyn Store>,
-        options: Options,
+        mut options: Options,
     ) -> Self {
+        if options.terms.max_hold.is_none() && source.locks().max_hold().is_none() {
+            options.terms.max_hold = Some(DEFAULT_MAX_HOLD);
+        }
         let options = Arc::new(options);
         let shared = Arc::new(Shared {
             source,

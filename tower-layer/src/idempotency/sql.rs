@@ -79,7 +79,6 @@ pub(super) fn record(
         .map_err(|_| outcome_unknown("the response was not encoded"))?;
     Ok(IdempotencyRecord {
         key: call.key.clone(),
-        fingerprint: recorded.fingerprint.0.to_vec(),
         token,
         response,
     })

@@ -8,13 +8,13 @@ use axum::routing::post;
 use http::{Method, Request, StatusCode};
 use leasehold::LockManager;
 use leasehold::backend::InProcess;
-use leasehold::conformance::{Fault, Faulty};
+use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold_tower::key::{KeyExtractor, idempotency_key};
-use leasehold_tower::{IdempotencyLayer, IdempotentRequest, ProblemKind};
+use leasehold_tower::{DEFAULT_MAX_HOLD, IdempotencyLayer, IdempotentRequest, ProblemKind};
 use tokio::sync::mpsc;
 
 use super::site::{LOCK, Site, in_sqlite, key, pay};
-use crate::tools::{document, is_free};
+use crate::tools::{document, is_free, until_free};
 
 async fn counting(change: impl FnOnce(super::site::Layer) -> super::site::Layer) -> Site {
     let (layer, _pool) = in_sqlite(&LockManager::in_process()).await;
@@ -241,11 +241,13 @@ async fn repeat_during_the_first_request_is_refused_or_waits() {
 async fn more_waiters_than_allowed_are_refused() {
     let locks = LockManager::in_process();
     let (layer, _pool) = in_sqlite(&locks).await;
-    let layer = layer.wait(Duration::from_secs(60)).max_waiters(0);
-    let site = Site::new(layer, async |_, _| "done");
     let _held = locks.lock(LOCK).acquire().await.unwrap();
-    let refused = site.refused(pay("k", "10")).await;
-    assert_eq!(refused, (409, "too-many-waiters".to_owned()));
+    for layer in [layer, IdempotencyLayer::new(locks, key())] {
+        let layer = layer.wait(Duration::from_secs(60)).max_waiters(0);
+        let site = Site::new(layer, async |_, _| "done");
+        let refused = site.refused(pay("k", "10")).await;
+        assert_eq!(refused, (409, "too-many-waiters".to_owned()));
+    }
 }
 
 #[tokio::test]
@@ -288,12 +290,47 @@ async fn store_that_fails_after_the_handler_is_reported_as_an_unknown_outcome() 
 async fn lock_backend_that_is_down_refuses_the_request_and_nothing_runs() {
     let locks = LockManager::new(Faulty::new(InProcess::new(), |_| Fault::Fail));
     let (layer, _pool) = in_sqlite(&locks).await;
+    for layer in [layer, IdempotencyLayer::new(locks, key())] {
+        let site = Site::new(layer, async |_, _| "done");
+        let refused = site.refused(pay("k", "10")).await;
+        assert_eq!(refused, (503, "unavailable".to_owned()));
+        assert_eq!(site.runs(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn lock_backend_that_fails_after_the_handler_is_reported_as_an_unknown_outcome() {
+    let backend = Faulty::new(InProcess::new(), |call| match call.command {
+        Command::Record => Fault::Fail,
+        _ => Fault::None,
+    });
+    let locks = LockManager::new(backend);
+    let layer = IdempotencyLayer::new(locks.clone(), key());
     let site = Site::new(layer, async |_, _| "done");
-    assert_eq!(
-        site.refused(pay("k", "10")).await,
-        (503, "unavailable".to_owned())
-    );
-    assert_eq!(site.runs(), 0);
+    for runs in [1, 2] {
+        let refused = site.refused(pay("k", "10")).await;
+        assert_eq!(refused, (500, "outcome-unknown".to_owned()));
+        assert_eq!(site.runs(), runs);
+        until_free(&locks, LOCK).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn handler_that_hangs_is_dropped_after_the_longest_hold_time() {
+    let locks = LockManager::in_process();
+    let layer = IdempotencyLayer::new(locks, key());
+    for (layer, most) in [
+        (layer.clone(), DEFAULT_MAX_HOLD),
+        (
+            layer.max_hold(Duration::from_secs(5)),
+            Duration::from_secs(5),
+        ),
+    ] {
+        let site = Site::new(layer, async |_, _| std::future::pending::<()>().await);
+        let begun = tokio::time::Instant::now();
+        assert_eq!(site.refused(pay("k", "10")).await, (503, "lost".to_owned()));
+        assert_eq!(begun.elapsed().as_secs(), most.as_secs());
+    }
 }
 
 #[tokio::test]
