@@ -159,6 +159,7 @@ mod name;
 mod observe;
 mod pool;
 mod query;
+mod record;
 mod resource;
 mod rewrite;
 mod schema;
@@ -170,10 +171,11 @@ pub use self::begin::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
 pub use self::fence::Fence;
-pub use self::idempotency::{IdempotencyRecord, OpenTransaction, SqlIdempotencyStore};
+pub use self::idempotency::{OpenTransaction, SqlIdempotencyStore};
 pub use self::isolation::Isolation;
 pub use self::pool::{FencedBegin, FencedConnection, FencedPool, FencedTransaction};
 pub use self::query::{Fenceable, FencedExt, FencedQuery};
+pub use self::record::IdempotencyRecord;
 pub use self::store::SqlFenceStore;
 
 /// The default name of the token column.

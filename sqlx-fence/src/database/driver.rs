@@ -6,8 +6,8 @@ use leasehold::FencingToken;
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Describe, Either, Execute, Pool, SqlStr};
 
-use crate::idempotency::IdempotencyRecord;
 use crate::isolation::Isolation;
+use crate::record::IdempotencyRecord;
 use crate::rewrite::Dialect;
 
 /// A statement with its values.

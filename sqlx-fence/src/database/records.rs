@@ -42,13 +42,13 @@ macro_rules! records_of_sqlx {
         fn find_record<'c>(
             connection: &'c mut Self::Connection,
             key: &'c str,
-        ) -> Answer<'c, Option<(crate::IdempotencyRecord, i64)>> {
+        ) -> Answer<'c, Option<(crate::record::IdempotencyRecord, i64)>> {
             Box::pin(async move {
                 let find = sqlx::query(RECORDS.find).bind($bound(key));
                 let Some(row) = find.fetch_optional(connection).await? else {
                     return Ok(None);
                 };
-                let record = crate::IdempotencyRecord {
+                let record = crate::record::IdempotencyRecord {
                     key: key.to_owned(),
                     token: row.try_get(0)?,
                     response: row.try_get(1)?,
@@ -59,7 +59,7 @@ macro_rules! records_of_sqlx {
 
         fn insert_record<'c>(
             connection: &'c mut Self::Connection,
-            record: &'c crate::IdempotencyRecord,
+            record: &'c crate::record::IdempotencyRecord,
             seconds: i64,
         ) -> Answer<'c, ()> {
             Box::pin(async move {

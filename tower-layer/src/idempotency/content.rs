@@ -1,16 +1,16 @@
 //! The content of a request or of a response: its body up to a limit, and its fingerprint.
 
 use bytes::Bytes;
-use http::Uri;
 use http::request::Parts;
+use http::{StatusCode, Uri};
 use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use sha2::{Digest, Sha256};
 
-use crate::BoxError;
+use crate::{BoxError, Problem, ProblemKind};
 
 /// The reason why a body was not read.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum NotRead {
     /// It is longer than the limit.
     TooLong,
@@ -18,6 +18,36 @@ pub(super) enum NotRead {
     Trailers,
     /// It ended with an error.
     Failed,
+}
+
+impl NotRead {
+    /// Returns the problem for a request whose body has this limit.
+    pub(super) fn of_request(self, most: usize) -> Problem {
+        let problem = Problem::new(ProblemKind::UnreadableBody);
+        match self {
+            Self::TooLong => problem.with_detail(format!(
+                "the body of a request with an idempotency key has at most {most} bytes"
+            )),
+            Self::Trailers => problem
+                .with_status(StatusCode::BAD_REQUEST)
+                .with_detail("a request with an idempotency key cannot have trailers"),
+            Self::Failed => problem
+                .with_status(StatusCode::BAD_REQUEST)
+                .with_detail("the body ended with an error"),
+        }
+    }
+
+    /// Returns the problem for a response whose body has this limit.
+    pub(super) fn of_response(self, most: usize) -> Problem {
+        let why = match self {
+            Self::TooLong => format!(
+                "the response has more than {most} bytes: raise `max_response_bytes`, or respond with a link"
+            ),
+            Self::Trailers => "the response has trailers: remove them, or the layer".to_owned(),
+            Self::Failed => "the body of the response ended with an error".to_owned(),
+        };
+        Problem::new(ProblemKind::NotRecorded).with_detail(why)
+    }
 }
 
 /// Reads a body of at most `most` bytes.

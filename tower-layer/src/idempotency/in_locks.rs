@@ -8,7 +8,7 @@ use super::recorded::Recorded;
 use super::store::{Boxed, Call, NotRecorded, Store, Work};
 use crate::Problem;
 use crate::problem::outcome_unknown;
-use crate::source::{Source, Terms};
+use crate::source::Source;
 
 /// The store of the lock backend.
 #[derive(Debug)]
@@ -22,15 +22,18 @@ impl Store for InLocks {
         work: Work<'a>,
     ) -> Boxed<'a, Result<Recorded, NotRecorded>> {
         Box::pin(async move {
-            let once = source.locks().once(&call.key).keep(call.keep);
+            let once = source.locks().once(&call.key).keep(call.options.keep);
             // A repeat must not get the failure of the first request.
-            let once = call.terms.of_once(once.keep_failure(Duration::ZERO));
+            let once = call
+                .options
+                .terms
+                .of_once(once.keep_failure(Duration::ZERO));
             let mut work = Some(work);
             let error = match attempt(once.clone().wait(Duration::ZERO), &mut work).await {
                 Err(NotRecorded::Refused(problem)) => problem,
                 ended => return ended,
             };
-            let Terms { wait, .. } = call.terms;
+            let wait = call.options.terms.wait;
             // The lock is busy, or the backend may recover.
             let waiting_may_help = work.is_some() && error.retry_after().is_some();
             if wait.is_zero() || !waiting_may_help {

@@ -1,6 +1,5 @@
 //! Lets a handler record its response in its own transaction.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
@@ -10,12 +9,10 @@ use leasehold::FencingToken;
 use leasehold_sqlx::OpenTransaction;
 
 use super::content::read;
-use super::options::Options;
 use super::recorded::Recorded;
 use super::sql::record;
 use super::store::Call;
-use super::work::unrecordable;
-use crate::{BoxError, Problem, ProblemKind, ResponseBody};
+use crate::{BoxError, Problem, ResponseBody};
 
 /// Records the response of a request in the transaction of its handler. Then only one effect per key is committed.
 ///
@@ -54,24 +51,12 @@ use crate::{BoxError, Problem, ProblemKind, ResponseBody};
 #[derive(Debug, Clone)]
 pub struct IdempotentRequest {
     call: Call,
-    fingerprint: Bytes,
     token: FencingToken,
-    options: Arc<Options>,
 }
 
 impl IdempotentRequest {
-    pub(super) const fn new(
-        call: Call,
-        fingerprint: Bytes,
-        token: FencingToken,
-        options: Arc<Options>,
-    ) -> Self {
-        Self {
-            call,
-            fingerprint,
-            token,
-            options,
-        }
+    pub(super) const fn new(call: Call, token: FencingToken) -> Self {
+        Self { call, token }
     }
 
     /// Records the response in the transaction of the handler's writes, and returns it. The transaction must be on the
@@ -106,16 +91,16 @@ impl IdempotentRequest {
         B::Error: Into<BoxError>,
     {
         let (head, body) = response.into_parts();
-        let most = self.options.max_response_bytes;
-        let body = read(body, most)
-            .await
-            .map_err(|it| unrecordable(&it, most))?;
-        let headers = &self.options.headers;
-        let recorded = Recorded::new(self.fingerprint.clone(), &head, headers, body.clone());
+        let options = &self.call.options;
+        let most = options.max_response_bytes;
+        let body = read(body, most).await;
+        let body = body.map_err(|it| it.of_response(most))?;
+        let fingerprint = self.call.fingerprint.clone();
+        let recorded = Recorded::new(fingerprint, &head, &options.headers, body.clone());
         let record = record(&self.call, self.token.get(), &recorded)?;
         // Even a failed attempt may mean that another execution has committed.
         self.call.attempted.store(true, Ordering::Release);
-        record.insert(transaction, self.call.keep).await?;
+        record.insert(transaction, options.keep).await?;
         Ok(Response::from_parts(head, ResponseBody::answer(body)))
     }
 }
@@ -129,7 +114,7 @@ impl<S: Sync> axum::extract::FromRequestParts<S> for IdempotentRequest {
         let request = parts.extensions.get::<Self>().cloned();
         request.ok_or_else(|| {
             let detail = "the handler needs an `IdempotencyLayer` with `store` on this route and method, and a required key";
-            Problem::new(ProblemKind::Misconfigured).with_detail(detail)
+            Problem::new(crate::ProblemKind::Misconfigured).with_detail(detail)
         })
     }
 }

@@ -84,7 +84,7 @@ where
             Ok(None) => return ResponseFuture::passing(self.inner.call(request)),
             Err(problem) => {
                 let dialect = Dialect::of(request.headers());
-                return ResponseFuture::answered(shared.options.refusal.answer(problem, dialect));
+                return ResponseFuture::answered(shared.refuse(problem, dialect));
             }
         };
         // Only the polled service is ready. So call the polled service, and store the clone for the next call.

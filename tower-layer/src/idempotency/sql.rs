@@ -25,7 +25,7 @@ impl<DB: FencedDatabase> Store for SqlIdempotencyStore<DB> {
             }
             let lock = source.locks().lock(&call.key);
             let guard = source
-                .acquire(lock, call.terms)
+                .acquire(lock, call.options.terms)
                 .await
                 .map_err(Problem::from)?;
             let accepted = match find(self, &call.key).await {
@@ -59,7 +59,7 @@ async fn accept<DB: FencedDatabase>(
     }
     let recorded = output?;
     let record = record(call, token, &recorded)?;
-    match store.insert(&record, call.keep).await {
+    match store.insert(&record, call.options.keep).await {
         Ok(()) => Ok(recorded),
         Err(Error::AlreadyRecorded { .. }) => match find(store, &call.key).await? {
             Some(recorded) => Ok(recorded),

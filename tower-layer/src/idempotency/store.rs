@@ -3,29 +3,30 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
+use std::sync::Arc;
 
+use bytes::Bytes;
 use leasehold::{Error, LockHandle};
 
+use super::options::Options;
 use super::recorded::Recorded;
 use crate::Problem;
-use crate::source::{Source, Terms};
+use crate::source::Source;
 
 pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Runs the request under its lock, and returns its response.
 pub(super) type Work<'a> =
     Box<dyn FnOnce(LockHandle) -> Boxed<'a, Result<Recorded, NotRecorded>> + Send + 'a>;
 
-/// What a store needs for one request.
+/// A request with a key.
 #[derive(Debug, Clone)]
 pub(super) struct Call {
     pub(super) key: String,
-    pub(super) terms: Terms,
-    /// How long the response is kept.
-    pub(super) keep: Duration,
+    pub(super) fingerprint: Bytes,
+    pub(super) options: Arc<Options>,
     /// Whether the handler has tried to record the response.
     #[cfg(feature = "sqlx")]
-    pub(super) attempted: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    pub(super) attempted: Arc<std::sync::atomic::AtomicBool>,
 }
 
 /// The reason why a request has no recorded response.

@@ -4,12 +4,12 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use http_body::Body;
 use leasehold::LockHandle;
 use tower_service::Service;
 
-use super::content::{NotRead, fingerprint, read};
+use super::content::{fingerprint, read};
 use super::options::Options;
 use super::recorded::Recorded;
 use super::store::{Call, NotRecorded, Store};
@@ -31,15 +31,12 @@ impl Shared {
     }
 }
 
-/// How far a request came.
-enum Progress<B, E> {
-    NotStarted,
-    Started,
-    Ended {
-        output: Result<Response<ResponseBody<B>>, E>,
-        /// The response as it is recorded, or `None` if it is not to be recorded.
-        recorded: Option<Recorded>,
-    },
+/// How far the handler came.
+struct Run<B, E> {
+    started: bool,
+    output: Option<Result<Response<ResponseBody<B>>, E>>,
+    /// The output as it is recorded, or `None` if it is not to be recorded.
+    recorded: Option<Recorded>,
 }
 
 pub(super) async fn handle<S, Q, B>(
@@ -66,10 +63,10 @@ where
             let request = Request::from_parts(head, Q::from(body));
             let on_disconnect = shared.options.on_disconnect;
             let tasks = shared.options.tasks.clone();
-            let run = run(Arc::clone(&shared), key, fingerprint, service, request);
-            on_disconnect.run(&tasks, run).await
+            let ran = run(Arc::clone(&shared), key, fingerprint, service, request);
+            on_disconnect.run(&tasks, ran).await
         }
-        Err(not_read) => Err(unreadable(&not_read, shared.options.max_request_bytes)),
+        Err(not_read) => Err(not_read.of_request(shared.options.max_request_bytes)),
     };
     ran.unwrap_or_else(|problem| Ok(shared.refuse(problem, dialect).map(ResponseBody::answer)))
 }
@@ -92,54 +89,49 @@ where
 {
     let call = Call {
         key,
-        terms: shared.options.terms,
-        keep: shared.options.keep,
+        fingerprint: fingerprint.clone(),
+        options: Arc::clone(&shared.options),
         #[cfg(feature = "sqlx")]
         attempted: Arc::default(),
     };
-    let mut progress = Progress::NotStarted;
-    let asked = fingerprint.clone();
-    let accepted = {
-        let (shared, call, progress) = (&shared, &call, &mut progress);
-        let work = move |lock| work(shared, call, asked, service, request, progress, lock);
-        let work = Box::new(|lock| Box::pin(work(lock)) as _);
-        shared.store.run(&shared.source, call, work).await
+    let mut run = Run {
+        started: false,
+        output: None,
+        recorded: None,
     };
-    match (accepted, progress) {
+    let accepted = {
+        let (call, run) = (&call, &mut run);
+        let work = move |lock| Box::pin(work(call, service, request, run, lock)) as _;
+        shared.store.run(&shared.source, call, Box::new(work)).await
+    };
+    match (accepted, run.output) {
         (Ok(accepted), _) if accepted.fingerprint.0 != fingerprint => {
             Err(Problem::new(ProblemKind::KeyReused))
         }
-        // The response of the handler has more headers than the recorded one.
-        (Ok(accepted), Progress::Ended { output, recorded })
-            if recorded.as_ref() == Some(&accepted) =>
-        {
-            Ok(output)
-        }
+        // The output has more headers than the recorded response.
+        (Ok(accepted), Some(output)) if run.recorded.as_ref() == Some(&accepted) => Ok(output),
         (Ok(accepted), _) => match accepted.replay() {
             Ok(response) => Ok(Ok(response.map(ResponseBody::answer))),
             Err(_) => Err(outcome_unknown("the recorded response is invalid")),
         },
-        (Err(NotRecorded::Passed), Progress::Ended { output, .. }) => Ok(output),
-        (Err(NotRecorded::Passed), _) => Err(outcome_unknown("the handler did not end")),
-        (Err(NotRecorded::Refused(problem)), progress) => Err(match (problem.kind(), progress) {
-            (ProblemKind::Contended, Progress::NotStarted) => {
+        (Err(NotRecorded::Passed), Some(output)) => Ok(output),
+        (Err(NotRecorded::Passed), None) => Err(outcome_unknown("the handler did not respond")),
+        (Err(NotRecorded::Refused(problem)), _) => Err(match (problem.kind(), run.started) {
+            (ProblemKind::Contended, false) => {
                 problem.with_detail("a request with the same key is outstanding")
             }
-            (_, Progress::NotStarted) => problem,
-            (ProblemKind::Unavailable, _) => outcome_unknown("the response was not recorded"),
-            (_, _) => problem,
+            (ProblemKind::Unavailable, true) => outcome_unknown("the response was not recorded"),
+            _ => problem,
         }),
     }
 }
 
 /// Runs the service under the lock.
 async fn work<S, Q, B>(
-    shared: &Shared,
     call: &Call,
-    fingerprint: Bytes,
     mut service: S,
     mut request: Request<Q>,
-    progress: &mut Progress<B, S::Error>,
+    run: &mut Run<B, S::Error>,
     lock: LockHandle,
 ) -> Result<Recorded, NotRecorded>
 where
@@ -147,75 +139,33 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<BoxError>,
 {
-    *progress = Progress::Started;
-    let options = &shared.options;
+    run.started = true;
+    let options = &call.options;
     let extensions = request.extensions_mut();
     #[cfg(feature = "sqlx")]
     if options.in_database {
-        let (call, token) = (call.clone(), lock.token());
-        let options = Arc::clone(options);
-        extensions.insert(super::IdempotentRequest::new(
-            call,
-            fingerprint.clone(),
-            token,
-            options,
-        ));
+        extensions.insert(super::IdempotentRequest::new(call.clone(), lock.token()));
     }
     extensions.insert(Locked(lock));
     let response = match pin!(service.call(request)).await {
         Ok(response) => response,
         Err(error) => {
-            *progress = Progress::Ended {
-                output: Err(error),
-                recorded: None,
-            };
+            run.output = Some(Err(error));
             return Err(NotRecorded::Passed);
         }
     };
     let (head, body) = response.into_parts();
     if !(options.record_if)(&head) {
         let response = Response::from_parts(head, ResponseBody::passing(body));
-        *progress = Progress::Ended {
-            output: Ok(response),
-            recorded: None,
-        };
+        run.output = Some(Ok(response));
         return Err(NotRecorded::Passed);
     }
     let most = options.max_response_bytes;
-    let body = read(body, most)
-        .await
-        .map_err(|it| unrecordable(&it, most))?;
+    let body = read(body, most).await;
+    let body = body.map_err(|it| it.of_response(most))?;
+    let fingerprint = call.fingerprint.clone();
     let recorded = Recorded::new(fingerprint, &head, &options.headers, body.clone());
-    *progress = Progress::Ended {
-        output: Ok(Response::from_parts(head, ResponseBody::answer(body))),
-        recorded: Some(recorded.clone()),
-    };
+    run.recorded = Some(recorded.clone());
+    run.output = Some(Ok(Response::from_parts(head, ResponseBody::answer(body))));
     Ok(recorded)
-}
-
-fn unreadable(not_read: &NotRead, most: usize) -> Problem {
-    let problem = Problem::new(ProblemKind::UnreadableBody);
-    match not_read {
-        NotRead::TooLong => problem.with_detail(format!(
-            "the body of a request with an idempotency key has at most {most} bytes"
-        )),
-        NotRead::Trailers => problem
-            .with_status(StatusCode::BAD_REQUEST)
-            .with_detail("a request with an idempotency key cannot have trailers"),
-        NotRead::Failed => problem
-            .with_status(StatusCode::BAD_REQUEST)
-            .with_detail("the body ended with an error"),
-    }
-}
-
-/// Returns the problem for a response that cannot be recorded.
-pub(super) fn unrecordable(not_read: &NotRead, most: usize) -> Problem {
-    let why = match not_read {
-        NotRead::TooLong => format!(
-            "the response has more than {most} bytes: raise `max_response_bytes`, or respond with a link"
-        ),
-        NotRead::Trailers => "the response has trailers: remove them, or the layer".to_owned(),
-        NotRead::Failed => "the body of the response ended with an error".to_owned(),
-    };
-    Problem::new(ProblemKind::NotRecorded).with_detail(why)
 }

@@ -280,7 +280,7 @@ async fn effects(with_layer: bool) -> Vec<i64> {
     assert!(disconnected > REQUESTS / 50, "{disconnected}");
     assert!(refused.keys().all(|status| *status == 409), "{refused:?}");
     if with_layer {
-        let answers = load.answers.lock();
+        let answers = load.answers.lock().clone();
         let total: usize = answers.values().map(Vec::len).sum();
         assert!(total > REQUESTS / 2, "{total} responses");
         for answers in answers.values() {
