@@ -238,6 +238,18 @@ async fn repeat_during_the_first_request_is_refused_or_waits() {
 }
 
 #[tokio::test]
+async fn recorded_response_is_returned_while_the_lock_is_held() {
+    let locks = LockManager::in_process();
+    let (layer, _pool) = in_sqlite(&locks).await;
+    for layer in [layer, IdempotencyLayer::new(locks.clone(), key())] {
+        let site = Site::new(layer, async |run, _| format!("run {run}"));
+        let first = site.send(pay("k", "10")).await;
+        let _held = locks.lock(LOCK).acquire().await.unwrap();
+        site.send(pay("k", "10")).await.assert_replays(&first);
+    }
+}
+
+#[tokio::test]
 async fn more_waiters_than_allowed_are_refused() {
     let locks = LockManager::in_process();
     let (layer, _pool) = in_sqlite(&locks).await;
