@@ -81,8 +81,8 @@ use crate::{OnDisconnect, Problem};
 /// - The layer buffers the bodies of requests and responses. It records neither trailers nor upgraded connections, so do
 ///   not add it to gRPC routes.
 /// - Two requests with the same meaning but different bytes, such as other spaces in JSON, are different requests.
-/// - A handler that acquires a lock of its own should respond with [`Problem`] if the lock is busy. Its `Retry-After`
-///   prevents that the layer records the 409.
+/// - If a handler acquires another lock and it is busy, respond with [`Problem`]. The layer does not record this 409,
+///   because it has a `Retry-After`.
 ///
 /// # Where to add it
 ///

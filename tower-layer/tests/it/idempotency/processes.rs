@@ -41,7 +41,7 @@ const TTL: Duration = Duration::from_secs(2);
 
 /// This is not a test by itself. The tests start it in several processes. Without a Redis server it has no layer.
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_process_of_its_own() {
+async fn instance() {
     let Ok(database) = std::env::var(DATABASE) else {
         return;
     };
@@ -108,11 +108,7 @@ struct Instances {
 impl Instances {
     async fn start(&mut self) {
         let mut child = ChildProcess::of(std::env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "idempotency::processes::in_a_process_of_its_own",
-                "--nocapture",
-            ])
+            .args(["--exact", "idempotency::processes::instance", "--nocapture"])
             .env(DATABASE, &self.database);
         if let Some(redis) = &self.redis {
             child = child.env(REDIS, redis);
