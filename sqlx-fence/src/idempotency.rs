@@ -116,10 +116,12 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
         let (pool, key) = (self.pool.clone(), key.to_owned());
         let found = to_its_end(async move {
             let mut connection = pool.acquire().await?;
-            match DB::find_record(&mut connection, &key).await? {
+            let found = DB::find_record(&mut connection, &key).await?;
+            drop(connection);
+            match found {
                 Some((_, seconds)) if seconds <= 0 => {
                     // Delete the record here, because `insert` fails if a record exists.
-                    DB::delete_expired_records(&mut connection, Some(&key)).await?;
+                    delete_expired(&pool, Some(&key)).await?;
                     Ok(None)
                 }
                 found => Ok(found.map(|(record, _)| record)),
@@ -128,7 +130,7 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
         Ok(found.await?)
     }
 
-    /// Inserts a record outside of a transaction, for work that this database does not commit. The record expires after
+    /// Inserts a record in its own transaction, for work that this database does not commit. The record expires after
     /// `keep`.
     ///
     /// # Errors
@@ -142,8 +144,9 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
         resource::check("idempotency key", &record.key)?;
         let (pool, inserted) = (self.pool.clone(), record.clone());
         let insert = to_its_end(async move {
-            let mut connection = pool.acquire().await?;
-            DB::insert_record(&mut connection, &inserted, seconds(keep)).await
+            let mut tx = pool.begin().await?;
+            DB::insert_record(&mut tx, &inserted, seconds(keep)).await?;
+            tx.commit().await
         });
         insert.await.map_err(|error| record.refused(error))
     }
@@ -160,11 +163,7 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
     /// In a tokio runtime, a dropped call still deletes the records.
     pub async fn delete_expired(&self) -> Result<u64, Error> {
         let pool = self.pool.clone();
-        let delete = to_its_end(async move {
-            let mut connection = pool.acquire().await?;
-            DB::delete_expired_records(&mut connection, None).await
-        });
-        Ok(delete.await?)
+        Ok(to_its_end(async move { delete_expired(&pool, None).await }).await?)
     }
 }
 
@@ -179,6 +178,21 @@ impl<DB: FencedDatabase> fmt::Debug for SqlIdempotencyStore<DB> {
         f.debug_struct("SqlIdempotencyStore")
             .finish_non_exhaustive()
     }
+}
+
+/// Deletes the record of this key if it has expired, or without a key all expired records.
+///
+/// Like [`SqlIdempotencyStore::insert`], this function commits a transaction. A statement alone is not enough: if other
+/// code has dropped a `Pool::begin`, sqlx 0.9 may leave a transaction open on a connection of the pool. The database
+/// then confirms the statement, and rolls it back later.
+async fn delete_expired<DB: FencedDatabase>(
+    pool: &Pool<DB>,
+    key: Option<&str>,
+) -> Result<u64, sqlx::Error> {
+    let mut tx = pool.begin().await?;
+    let deleted = DB::delete_expired_records(&mut tx, key).await?;
+    tx.commit().await?;
+    Ok(deleted)
 }
 
 /// Rounds up to whole seconds.

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use leasehold::LockManager;
 use leasehold_sqlx::{Error, FencedPool, IdempotencyRecord, SqlIdempotencyStore, ddl};
+use sqlx::mysql::MySqlPoolOptions;
+use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{SqlitePool, query, query_scalar};
 
@@ -194,6 +196,48 @@ async fn of_two_overlapping_transactions_on_postgres_one_commits() {
 async fn of_two_overlapping_transactions_on_mariadb_one_commits() {
     let (_server, pool) = mariadb().await;
     overlapping!(pool);
+}
+
+/// A pool with one connection, on which sqlx 0.9 does not know the open transaction. It leaves such a connection behind if
+/// a `Pool::begin` is dropped.
+macro_rules! left_open {
+    ($options:ident, $url:expr, $begin:literal) => {
+        let pool = $options::new()
+            .max_connections(1)
+            .connect($url)
+            .await
+            .unwrap();
+        ddl::create_idempotency_records(&pool).await.unwrap();
+        let store = SqlIdempotencyStore::new(pool.clone());
+        store
+            .insert(&record("old", 1), Duration::ZERO)
+            .await
+            .unwrap();
+        for (key, deleted) in [("k", 1), ("k2", 0)] {
+            sqlx::raw_sql($begin).execute(&pool).await.unwrap();
+            store.insert(&record(key, 1), KEEP).await.unwrap();
+            sqlx::raw_sql($begin).execute(&pool).await.unwrap();
+            assert_eq!(store.delete_expired().await.unwrap(), deleted);
+        }
+        // The connection ends with its open transaction.
+        pool.close().await;
+        let pool = $options::new().connect($url).await.unwrap();
+        let store = SqlIdempotencyStore::new(pool);
+        assert_eq!(store.find("k").await.unwrap(), Some(record("k", 1)));
+        assert_eq!(store.delete_expired().await.unwrap(), 0);
+    };
+}
+
+#[tokio::test]
+async fn record_is_committed_on_a_postgres_connection_with_an_open_transaction() {
+    let (server, _pool) = postgres().await;
+    left_open!(PgPoolOptions, &server.url(), "BEGIN");
+}
+
+#[tokio::test]
+async fn record_is_committed_on_a_mariadb_connection_with_an_open_transaction() {
+    let (server, _pool) = mariadb().await;
+    left_open!(MySqlPoolOptions, &server.url(), "START TRANSACTION");
 }
 
 #[tokio::test]

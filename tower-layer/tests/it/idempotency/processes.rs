@@ -1,5 +1,5 @@
-//! Several processes serve one database. Clients repeat and disconnect, and the processes are killed: one effect per key
-//! is committed, and every response of a key is the same.
+//! Several processes serve one database. Clients repeat and disconnect, and the processes are killed. Every response of a
+//! key is the same, and one effect per key is committed if the handler records its response in its transaction.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use axum::{Router, routing::post};
+use axum::{Extension, Router, routing::post};
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -28,7 +28,10 @@ use super::site::{Answer, key};
 use crate::wire::serve;
 
 const DATABASE: &str = "LEASEHOLD_TOWER_IDEMPOTENCY_DATABASE";
+/// The locks of the layer. Without this variable, the instance has no layer.
 const REDIS: &str = "LEASEHOLD_TOWER_IDEMPOTENCY_REDIS";
+/// If it is set, the handler records its response in its transaction.
+const RECORDS: &str = "LEASEHOLD_TOWER_IDEMPOTENCY_RECORDS";
 
 const REQUESTS: usize = 2_000;
 const KEYS: usize = 200;
@@ -39,7 +42,18 @@ const SOON: Duration = Duration::from_secs(60);
 /// A killed process blocks its keys for this time.
 const TTL: Duration = Duration::from_secs(2);
 
-/// This is not a test by itself. The tests start it in several processes. Without a Redis server it has no layer.
+/// How the processes handle requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// With the layer. The handler records its response in its transaction.
+    RecordedInTransaction,
+    /// With the layer, which records the response after the transaction.
+    RecordedAfterwards,
+    /// The control.
+    WithoutLayer,
+}
+
+/// This is not a test by itself. The tests start it in several processes.
 #[tokio::test(flavor = "multi_thread")]
 async fn instance() {
     let Ok(database) = std::env::var(DATABASE) else {
@@ -47,35 +61,24 @@ async fn instance() {
     };
     let pool = PgPoolOptions::new().max_connections(16);
     let pool = pool.connect(&database).await.unwrap();
-    let app = match std::env::var(REDIS) {
-        Ok(redis) => {
-            let locks = LockManager::connect(&redis).await.unwrap();
-            let store = SqlIdempotencyStore::new(pool.clone());
-            let layer = IdempotencyLayer::new(locks, key()).store(store).ttl(TTL);
-            let pay = async move |request: IdempotentRequest, name: String| {
-                let mut tx = pool.begin().await?;
-                let response = effect(&mut tx, &name).await?;
-                let response = request.record(&mut tx, response).await?;
-                pause().await;
-                tx.commit().await?;
-                pause().await;
-                Ok::<_, Problem>(response.into_response())
-            };
-            Router::new()
-                .route("/payments", post(pay))
-                .route_layer(layer)
+    let store = SqlIdempotencyStore::new(pool.clone());
+    let records = std::env::var(RECORDS).is_ok();
+    let pay = async move |request: Option<Extension<IdempotentRequest>>, name: String| {
+        let mut tx = pool.begin().await?;
+        let mut response = effect(&mut tx, &name).await?;
+        if let Some(Extension(request)) = request.filter(|_| records) {
+            response = request.record(&mut tx, response).await?.into_response();
         }
-        Err(_) => {
-            let pay = async move |name: String| {
-                let mut tx = pool.begin().await?;
-                let response = effect(&mut tx, &name).await?;
-                pause().await;
-                tx.commit().await?;
-                Ok::<_, Problem>(response)
-            };
-            Router::new().route("/payments", post(pay))
-        }
+        pause().await;
+        tx.commit().await?;
+        pause().await;
+        Ok::<_, Problem>(response)
     };
+    let mut app = Router::new().route("/payments", post(pay));
+    if let Ok(redis) = std::env::var(REDIS) {
+        let locks = LockManager::connect(&redis).await.unwrap();
+        app = app.route_layer(IdempotencyLayer::new(locks, key()).store(store).ttl(TTL));
+    }
     println!("\nserves at {}", serve(app).await);
     std::future::pending::<()>().await;
 }
@@ -99,8 +102,9 @@ async fn pause() {
 
 /// The running processes. Clients know their addresses.
 struct Instances {
+    mode: Mode,
     database: String,
-    redis: Option<String>,
+    redis: String,
     running: Vec<ChildProcess>,
     addresses: Arc<Mutex<Vec<SocketAddr>>>,
 }
@@ -110,8 +114,11 @@ impl Instances {
         let mut child = ChildProcess::of(std::env::current_exe().unwrap())
             .args(["--exact", "idempotency::processes::instance", "--nocapture"])
             .env(DATABASE, &self.database);
-        if let Some(redis) = &self.redis {
-            child = child.env(REDIS, redis);
+        if self.mode != Mode::WithoutLayer {
+            child = child.env(REDIS, &self.redis);
+        }
+        if self.mode == Mode::RecordedInTransaction {
+            child = child.env(RECORDS, "on");
         }
         let mut child = child.start().unwrap();
         let line = child
@@ -191,10 +198,16 @@ impl Load {
         true
     }
 
-    /// Of the requests 30 % repeat a completed one, 10 % are concurrent with another one, and 10 % disconnect early.
+    /// Of the requests 30 % repeat a completed one, 10 % are concurrent with another one, and 20 % disconnect early.
     async fn client(&self) {
-        while self.sent.load(Ordering::SeqCst) < REQUESTS {
-            let key = fastrand::usize(..KEYS);
+        loop {
+            let sent = self.sent.load(Ordering::SeqCst);
+            if sent >= REQUESTS {
+                return;
+            }
+            // New keys appear during the whole load, so that all faults meet first executions.
+            let newest = sent * KEYS / REQUESTS;
+            let key = fastrand::usize(newest.saturating_sub(5)..=newest);
             match fastrand::u32(..10) {
                 0..3 => {
                     let completed: Vec<usize> = self.answers.lock().keys().copied().collect();
@@ -204,9 +217,9 @@ impl Load {
                 3 => {
                     let _both = tokio::join!(self.send(key, SOON), self.send(key, SOON));
                 }
-                4 => {
-                    self.send(key, Duration::from_micros(fastrand::u64(..6_000)))
-                        .await;
+                4..6 => {
+                    let patience = Duration::from_micros(fastrand::u64(..9_000));
+                    self.send(key, patience).await;
                 }
                 _ => {
                     self.send(key, SOON).await;
@@ -217,7 +230,7 @@ impl Load {
 }
 
 /// Sends the load to processes that are killed. Returns the number of effects of each key.
-async fn effects(with_layer: bool) -> Vec<i64> {
+async fn effects(mode: Mode) -> Vec<i64> {
     let (postgres, redis) = tokio::join!(PostgresServer::start(), RedisServer::start());
     let (postgres, redis) = (postgres.unwrap(), redis.unwrap());
     let pool = PgPool::connect(&postgres.url()).await.unwrap();
@@ -226,8 +239,9 @@ async fn effects(with_layer: bool) -> Vec<i64> {
     sqlx::raw_sql(table).execute(&pool).await.unwrap();
     let addresses = Arc::new(Mutex::new(Vec::new()));
     let mut instances = Instances {
+        mode,
         database: postgres.url(),
-        redis: with_layer.then(|| redis.url()),
+        redis: redis.url(),
         running: Vec::new(),
         addresses: Arc::clone(&addresses),
     };
@@ -272,10 +286,10 @@ async fn effects(with_layer: bool) -> Vec<i64> {
 
     let refused = load.refused.lock().clone();
     let disconnected = load.disconnected.load(Ordering::SeqCst);
-    println!("refused {refused:?}, {disconnected} disconnected, {KILLS} killed");
+    println!("{mode:?}: refused {refused:?}, {disconnected} disconnected, {KILLS} killed");
     assert!(disconnected > REQUESTS / 50, "{disconnected}");
     assert!(refused.keys().all(|status| *status == 409), "{refused:?}");
-    if with_layer {
+    if mode != Mode::WithoutLayer {
         let answers = load.answers.lock().clone();
         let total: usize = answers.values().map(Vec::len).sum();
         assert!(total > REQUESTS / 2, "{total} responses");
@@ -291,15 +305,24 @@ async fn effects(with_layer: bool) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_effect_per_key_is_committed_although_processes_are_killed() {
-    assert_eq!(effects(true).await, [1; KEYS]);
+async fn one_effect_per_key_is_committed_if_it_is_recorded_in_its_transaction() {
+    assert_eq!(effects(Mode::RecordedInTransaction).await, [1; KEYS]);
 }
 
-/// The control.
 #[tokio::test(flavor = "multi_thread")]
-async fn without_the_layer_most_keys_have_several_effects() {
-    let effects = effects(false).await;
+async fn some_keys_have_several_effects_but_one_response_if_it_is_recorded_afterwards() {
+    let effects = effects(Mode::RecordedAfterwards).await;
     assert_eq!(effects.len(), KEYS);
     let several = effects.iter().filter(|it| **it > 1).count();
+    println!("{several} keys have several effects");
+    assert!(several > 0, "{effects:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn most_keys_have_several_effects_without_the_layer() {
+    let effects = effects(Mode::WithoutLayer).await;
+    assert_eq!(effects.len(), KEYS);
+    let several = effects.iter().filter(|it| **it > 1).count();
+    println!("{several} keys have several effects");
     assert!(several > KEYS / 2, "{effects:?}");
 }
