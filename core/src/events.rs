@@ -34,7 +34,7 @@ impl Acquisition {
             span: tracing::debug_span!(
                 "leasehold.acquire",
                 lock.key = key.name(),
-                lock.ttl = ?options.ttl,
+                lock.ttl = ?options.lease_ttl(),
                 lock.owner = field::Empty,
                 lock.token = field::Empty,
                 lock.outcome = field::Empty,

@@ -69,6 +69,9 @@
 //!   separates with `:`, and to the path keys of `leasehold-tower`.
 //!   `leasehold::key::tests::no_two_pairs_of_values_share_a_key`, `leasehold_ui::compiles::keys::compiles_and_runs`,
 //!   `leasehold_tower::it::keys::two_pairs_of_parameters_are_two_locks`
+//! - A lock with [`hold_at_least`](crate::Lock::hold_at_least) is taken for that time, despite releases and crashes.
+//!   `leasehold::conformance::hold_at_least::a_released_lock_stays_taken`,
+//!   `leasehold::conformance::hold_at_least::the_lock_of_a_crashed_holder_stays_taken`
 //! - On Redis, locks of this crate and locks that other programs acquire with `SET key id NX PX ttl` exclude each
 //!   other. `leasehold::redis::foreign::we_exclude_them`,
 //!   `leasehold::redis::foreign::they_exclude_us_and_we_wait_for_them`, `leasehold_model::holds::foreign_lockers`
@@ -191,11 +194,12 @@
 //! - A planned failover of Sentinels, or a planned takeover in a Cluster, delays acquires by at most 3 s, whatever the
 //!   TTL. The process repeats its recent releases as soon as it detects the new server. It repeats the releases of the
 //!   last 30 s, and at most 4 096 for each [`Redis`](crate::backend::redis::Redis). The bound of 3 s does not hold in
-//!   three cases. First, the URL names one server, and its address leads to another server after the failover. Second,
+//!   four cases. First, the URL names one server, and its address leads to another server after the failover. Second,
 //!   the process has ended or its manager was shut down: the new server keeps the released locks until their TTL.
 //!   Third, a replica was asked to take over before the masters were connected to it: see
-//!   [`Redis`](crate::backend::redis::Redis#clusters). `leasehold_model::holds::promotion`,
-//!   `leasehold_model::weakened::releases_not_repeated`,
+//!   [`Redis`](crate::backend::redis::Redis#clusters). Fourth, the lock was released before its
+//!   [`hold_at_least`](crate::Lock::hold_at_least) had passed: the new server may keep it until its TTL.
+//!   `leasehold_model::holds::promotion`, `leasehold_model::weakened::releases_not_repeated`,
 //!   `leasehold::sentinel::planned::two_waiters_with_a_long_ttl_are_served`,
 //!   `leasehold::sentinel::planned::many_waiters_of_one_manager_are_served`,
 //!   `leasehold::sentinel::planned::waiters_of_several_managers_are_served`,
@@ -295,8 +299,7 @@
 //!   `leasehold::redis::tls::a_server_whom_the_system_trusts_is_used_and_a_reply_that_is_too_large_ends_the_connection`,
 //!   `leasehold::redis::tls::with_certificates_of_ones_own_a_message_that_is_too_large_ends_the_connection`
 //! - `release` reports success only if it released the lock. A holder that had lost the lock before receives
-//!   `Error::Lost`.
-//!   `leasehold::rules::rule_2_one_id_per_attempt::a_release_that_finds_another_holder_is_not_a_release`,
+//!   `Error::Lost`. `leasehold::rules::rule_2_one_id_per_attempt::a_release_that_finds_another_holder_is_not_a_release`,
 //!   `leasehold::conformance::behaviour::an_expired_guard_knows_it`
 //!
 //! # Permissions
@@ -406,31 +409,6 @@
 //! three attempts on one lock, up to five nodes. Readers, permits, downgrades and handovers are tested with random
 //! histories on real servers instead.
 //!
-//! # Roll-outs
-//!
-//! Two versions of this crate may use one key while a service is rolled out. On Redis both versions use the layout
-//! `lh1`: the key with its owner's id, and the auxiliary keys with `:lh1:` in their names. Scripts are called by the
-//! hash of their text, so each version runs its own scripts.
-//!
-//! - A process with the first scripts of `lh1` and a process with the current scripts exclude each other on one key.
-//!   They use one queue and one counter, and hand locks to each other.
-//!   `leasehold::redis::rollout::they_exclude_each_other_and_share_a_counter`,
-//!   `leasehold::redis::rollout::they_stand_in_one_queue_and_hand_on_to_each_other`,
-//!   `leasehold::redis::rollout::readers_and_permits_of_both_are_counted_together`,
-//!   `leasehold::redis::rollout::leases_extended_together_leave_what_the_first_version_leaves`
-//! - A handed-over lock can be accepted only by the version that wrote the ticket: tickets of earlier versions have no
-//!   secret, and are refused.
-//!   `leasehold::redis::rollout::a_lock_is_taken_up_by_the_version_that_hands_it_over_and_kept_from_the_other`
-//! - On a majority of servers both versions also exclude each other, notify each other, and generate tokens from the
-//!   same counters. `leasehold::redlock::rollout::rounds_of_both_exclude_each_other_and_share_counters`
-//!
-//! A version that is not compatible in this way uses another layout, `lh2`, and must do three things:
-//!
-//! 1. Lock the key itself as before, as a string with a TTL. Then both versions exclude each other, as unrelated
-//!    programs do. Waiters of either version find a free key within a second.
-//! 2. Read the old counter and start its tokens above it. Otherwise fences accept old tokens as newer tokens.
-//! 3. State in the changelog that waiters are ordered only within one version until the roll-out is over.
-//!
 //! # Prior work
 //!
 //! - M. Kleppmann, [How to do distributed
@@ -445,3 +423,8 @@
 //!   cluster. `leasehold::sentinel::split::an_old_primary_that_returns_has_nobody_write_out_of_order`
 //!
 //! [`Redlock`]: crate::backend::redlock::Redlock
+
+#[cfg(feature = "once")]
+#[cfg_attr(docsrs, doc(cfg(feature = "once")))]
+pub mod once;
+pub mod roll_outs;

@@ -149,6 +149,7 @@
 //! | TTL | 30 s |
 //! | renewal | on, at a third of the TTL; off with [`Lock::without_renewal`] |
 //! | longest hold time | none; [`Lock::max_hold`] |
+//! | shortest hold time | none; [`Lock::hold_at_least`] |
 //! | wait | forever; [`Lock::wait`] |
 //! | key prefix | `lock:` |
 //! | command timeout, backend retry timeout | 2 s, 10 s |

@@ -49,6 +49,8 @@ pub(crate) struct LockOptions {
     /// The longest wait; `None` means that an acquire waits forever.
     pub(crate) wait: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
+    /// How long the lock stays taken at least, even if it is released before.
+    pub(crate) hold_at_least: Option<Duration>,
     pub(crate) renewal: bool,
 }
 
@@ -58,6 +60,7 @@ impl Default for LockOptions {
             ttl: DEFAULT_TTL,
             wait: None,
             max_hold: None,
+            hold_at_least: None,
             renewal: true,
         }
     }
@@ -81,10 +84,26 @@ impl LockOptions {
                 most: most_ttl,
             });
         }
-        match self.max_hold {
-            Some(max_hold) => at_least_a_millisecond("max_hold", max_hold),
-            None => Ok(()),
+        if let Some(max_hold) = self.max_hold {
+            at_least_a_millisecond("max_hold", max_hold)?;
         }
+        let Some(hold_at_least) = self.hold_at_least else {
+            return Ok(());
+        };
+        if hold_at_least > most_ttl {
+            return Err(InvalidOption::TooLong {
+                option: "hold_at_least",
+                value: hold_at_least,
+                most: most_ttl,
+            });
+        }
+        at_least_a_millisecond("hold_at_least", hold_at_least)
+    }
+
+    /// Returns the duration of each lease. The lease lasts for `hold_at_least`, so that the lock also stays taken if its
+    /// holder crashes.
+    pub(crate) fn lease_ttl(&self) -> Duration {
+        self.ttl.max(self.hold_at_least.unwrap_or_default())
     }
 }
 
@@ -214,6 +233,15 @@ mod tests {
         assert_eq!(
             with(|o| o.max_hold = Some(Duration::ZERO)),
             Err("max_hold is 0ns, which is too short; give at least 1ms".to_owned())
+        );
+        assert_eq!(with(|o| o.hold_at_least = Some(MAX_TTL)), Ok(()));
+        assert_eq!(
+            with(|o| o.hold_at_least = Some(MAX_TTL + Duration::from_secs(1))),
+            Err("hold_at_least is 86401s, which is too long; give at most 86400s".to_owned())
+        );
+        assert_eq!(
+            with(|o| o.hold_at_least = Some(Duration::ZERO)),
+            Err("hold_at_least is 0ns, which is too short; give at least 1ms".to_owned())
         );
     }
 }

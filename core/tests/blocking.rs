@@ -79,6 +79,20 @@ fn a_body_has_the_lock_and_its_own_errors_and_a_loss_is_an_error() {
     assert!(guard.release().unwrap_err().is_lost());
 }
 
+#[test]
+fn with_a_minimum_hold_time_a_released_lock_stays_taken() {
+    let (locks, minimum) = (
+        LockManager::in_process().unwrap(),
+        Duration::from_millis(80),
+    );
+    let guard = locks.lock("k").hold_at_least(minimum).acquire().unwrap();
+    let acquired = Instant::now();
+    guard.release().unwrap();
+    drop(locks.lock("k").acquire().unwrap());
+    let taken_for = acquired.elapsed();
+    assert!(taken_for >= minimum, "{taken_for:?}");
+}
+
 #[tokio::test]
 async fn inside_a_runtime_it_is_an_error_and_not_a_panic() {
     let locks = LockManager::in_process().unwrap();

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use leasehold::backend::InProcess;
 use leasehold::{Error, InvalidOption, LockManager, MAX_RETENTION, OnceError};
-use tokio::time::advance;
+use tokio::time::{Instant, advance, sleep};
 
 async fn fails(_lock: leasehold::LockHandle) -> Result<u32, Error> {
     Err(Error::NoManager)
@@ -162,4 +163,18 @@ async fn a_shutdown_stops_the_body_and_records_nothing() {
     assert!(error.is_lost(), "{error}");
     let next = there.once("k").run(async |_| Ok::<u32, Error>(2)).await;
     assert_eq!(next.unwrap(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn waiters_receive_the_result_when_the_body_ends() {
+    let locks = LockManager::in_process();
+    let started = Instant::now();
+    let body = async |_| {
+        sleep(Duration::from_millis(100)).await;
+        Ok::<u32, Error>(1)
+    };
+    let calls = (0..20).map(|_| locks.once("k").run(body));
+    assert!(join_all(calls).await.iter().all(Result::is_ok));
+    let took = started.elapsed();
+    assert!(took < Duration::from_millis(110), "{took:?}");
 }

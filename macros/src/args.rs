@@ -6,7 +6,7 @@ use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Path, Result, Token};
 use crate::duration;
 use crate::mistakes::Mistakes;
 
-const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `guard`, `mode`, `max_concurrent`, `reentrant` and `crate`";
+const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `hold_at_least`, `guard`, `mode`, `max_concurrent`, `reentrant` and `crate`";
 
 /// The arguments of the attribute.
 #[derive(Default)]
@@ -18,6 +18,7 @@ pub(crate) struct Args {
     pub(crate) contended: Contended,
     pub(crate) lost: Lost,
     pub(crate) max_hold: Option<TokenStream>,
+    pub(crate) hold_at_least: Option<TokenStream>,
     pub(crate) guard: Option<Ident>,
     /// The mode, and its position for errors.
     pub(crate) mode: Option<(Mode, Span)>,
@@ -193,6 +194,9 @@ impl Parsing<'_> {
             "manager" => args.manager = Some(input.parse()?),
             "ttl" => args.ttl = Some(duration::parse(&text, &expression(input)?)?),
             "max_hold" => args.max_hold = Some(duration::parse(&text, &expression(input)?)?),
+            "hold_at_least" => {
+                args.hold_at_least = Some(duration::parse(&text, &expression(input)?)?);
+            }
             "wait" => args.wait = Some(wait(&expression(input)?)?),
             "contended" => {
                 let choices = [("error", Contended::Error), ("skip", Contended::Skip)];

@@ -70,6 +70,9 @@ fn of_literal(option: &str, literal: &LitStr) -> Result<Duration> {
         Some(ttl) if option == "ttl" && ttl > LONGEST_TTL => refuse(
             "a TTL is at most 24 h: a lock that is held longer is renewed automatically".to_owned(),
         ),
+        Some(duration) if option == "hold_at_least" && duration > LONGEST_TTL => {
+            refuse("`hold_at_least` is at most 24 h, because it is also the TTL".to_owned())
+        }
         Some(duration) => Ok(duration),
     }
 }

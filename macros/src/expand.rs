@@ -223,6 +223,9 @@ fn options(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStr
     if let Some(max_hold) = args.max_hold.clone().map(&within) {
         options.extend(quote!(.max_hold(#max_hold)));
     }
+    if let Some(hold_at_least) = args.hold_at_least.clone().map(&within) {
+        options.extend(quote!(.hold_at_least(#hold_at_least)));
+    }
     options
 }
 

@@ -47,6 +47,35 @@ async fn a_call_that_has_answered_has_released() {
     assert!(is_free(&locks).await);
 }
 
+#[distributed_lock("k", manager = locks, contended = "skip", hold_at_least = "1m")]
+async fn nightly(locks: &LockManager) -> Result<Option<()>, Error> {
+    Ok(Some(()))
+}
+
+#[distributed_lock("k", "l", manager = locks, wait = "0s", hold_at_least = minimum)]
+async fn of_two_keys(locks: &LockManager, minimum: Duration) -> Result<(), Error> {
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_a_minimum_hold_time_a_short_call_leaves_its_lock_taken() {
+    let (locks, minute) = (LockManager::in_process(), Duration::from_secs(60));
+    for _ in 0..2 {
+        assert_eq!(nightly(&locks).await.unwrap(), Some(()));
+        sleep(minute - Duration::from_millis(1)).await;
+        assert_eq!(nightly(&locks).await.unwrap(), None);
+        sleep(Duration::from_millis(3)).await;
+    }
+    for _ in 0..2 {
+        of_two_keys(&locks, minute * 2).await.unwrap();
+        sleep(minute * 2 - Duration::from_millis(1)).await;
+        for key in ["k", "l"] {
+            assert!(locks.lock(key).try_acquire().await.unwrap().is_none());
+        }
+        sleep(Duration::from_millis(3)).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_call_releases_in_the_background() {
     let locks = LockManager::in_process();

@@ -49,7 +49,7 @@
 //!
 //! | API | protects | cost without contention |
 //! |---|---|---|
-//! | [`FencedPool`]: fences the statements of sqlx with the lock of the task | rows that a newer holder has **written** | no additional round trip; one on `MySQL` and `MariaDB` |
+//! | [`FencedPool`]: fences the statements of sqlx with the lock of the task | rows that a newer holder has **written** | no additional round trip; one for some statements on `MySQL` and `MariaDB` |
 //! | [`FencedPool::begin`] | as `Fence::begin`, and the rows that it writes | as `Fence::begin` |
 //! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | no additional round trip |
 //! | [`Fence::begin`] | everything in the transaction, including reads, from its beginning | one additional statement on Postgres and `SQLite`, two on `MySQL` and `MariaDB`; on `SQLite` also three settings within the process |

@@ -38,6 +38,7 @@ impl From<NotLocked> for Problem {
 pub(crate) struct Terms {
     pub(crate) ttl: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
+    pub(crate) hold_at_least: Option<Duration>,
     /// The longest wait. Zero means no wait.
     pub(crate) wait: Duration,
 }
@@ -86,6 +87,7 @@ impl Source {
         Terms {
             ttl,
             max_hold,
+            hold_at_least,
             wait,
         }: Terms,
     ) -> Result<LockGuard<T>, NotLocked> {
@@ -94,6 +96,9 @@ impl Source {
         }
         if let Some(max_hold) = max_hold {
             lock = lock.max_hold(max_hold);
+        }
+        if let Some(hold_at_least) = hold_at_least {
+            lock = lock.hold_at_least(hold_at_least);
         }
         if wait.is_zero() {
             return Ok(lock.wait(wait).acquire().await?);

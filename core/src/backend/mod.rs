@@ -177,6 +177,18 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(BackendError::not_applied(NO_OUTCOMES).permanent())
     }
 
+    /// Renews the claim's lease to `claim.ttl`, if its owner holds the lock. The lease usually becomes shorter. The owner
+    /// sends no further renewal, so the lock is free at the end of this lease. From then on, no late duplicate of the
+    /// owner's attempt may acquire the lock. The manager calls this only if the backend has the capability
+    /// `hold_at_least`.
+    ///
+    /// The default renews the claim. Override this method if duplicates of an attempt may be late.
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        let renewed = self.renew(std::slice::from_ref(claim)).await.pop();
+        let unanswered = "the backend did not reply for this lease";
+        renewed.unwrap_or_else(|| Err(BackendError::unknown(unanswered)))
+    }
+
     /// Undoes an attempt with an unknown or unwanted outcome. Removes the attempt from the queue. If the attempt had
     /// become the owner, grants the lock to the next waiter.
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError>;
@@ -223,6 +235,8 @@ pub struct Capabilities {
     pub handover: bool,
     /// Whether the backend records the outcomes of holders.
     pub once: bool,
+    /// Whether a released lock can stay taken until a minimum hold time has passed.
+    pub hold_at_least: bool,
 }
 
 impl Capabilities {
@@ -237,6 +251,7 @@ impl Capabilities {
             permits: false,
             handover: false,
             once: false,
+            hold_at_least: false,
         }
     }
 
@@ -272,6 +287,14 @@ impl Capabilities {
     #[must_use]
     pub const fn with_once(mut self, once: bool) -> Self {
         self.once = once;
+        self
+    }
+
+    /// Sets whether a released lock can stay taken until a minimum hold time has passed; see
+    /// [`Backend::release_after`].
+    #[must_use]
+    pub const fn with_hold_at_least(mut self, hold_at_least: bool) -> Self {
+        self.hold_at_least = hold_at_least;
         self
     }
 
@@ -353,6 +376,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     async fn forget(&self, key: &Key) -> Result<bool, BackendError> {
         (**self).forget(key).await
+    }
+
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        (**self).release_after(claim).await
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -42,6 +42,12 @@ impl<K: Kind> Lock<K> {
         self
     }
 
+    /// Sets how long the lock stays taken at least: see [`Lock::hold_at_least`](crate::Lock::hold_at_least).
+    pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
+        self.lock = self.lock.hold_at_least(hold_at_least);
+        self
+    }
+
     /// Acquires the lock, and blocks while it is busy.
     ///
     /// # Errors

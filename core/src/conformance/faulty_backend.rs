@@ -272,6 +272,12 @@ impl<B: Backend> Backend for Faulty<B> {
         self.call(Command::Forget, Vec::new(), carry_out).await?
     }
 
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        let carry_out = self.inner.release_after(claim);
+        self.call(Command::Release, vec![claim.owner], carry_out)
+            .await?
+    }
+
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
         let carry_out = self.inner.cleanup(attempt);
         self.call(Command::Cleanup, vec![attempt.owner], carry_out)

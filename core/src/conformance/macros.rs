@@ -3,10 +3,9 @@
 /// Defines a test for each case of the conformance suite, for the backend that the block creates.
 ///
 /// Each test runs the block. The value of the block is an async closure that opens a further connection to the same
-/// backend. Name all or some of the parts `contract`, `behaviour`, `kinds`, `once` and
-/// `sharing`. A wrapper that loses replies
-/// cannot pass `contract` and `kinds`, but must pass the other parts. See the [module](crate::conformance) for an
-/// example.
+/// backend. Name all or some of the parts `contract`, `behaviour`, `hold_at_least`, `kinds`, `once` and `sharing`. A
+/// wrapper that loses replies cannot pass `contract` and `kinds`, but must pass the other parts. See the
+/// [module](crate::conformance) for an example.
 #[macro_export]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
 macro_rules! conformance_tests {
@@ -63,6 +62,23 @@ macro_rules! __conformance_parts {
                 a_wait_has_its_limit
                 a_shutdown_frees_everything
                 waiters_are_served_in_order
+            }
+        }
+        $crate::__conformance_parts! { $attributes $world $($rest)* }
+    };
+    ($attributes:tt $world:block hold_at_least $($rest:ident)*) => {
+        mod hold_at_least {
+            #[allow(unused_imports, reason = "the world may be described without them")]
+            use super::*;
+            $crate::__conformance_cases! { $attributes $world hold_at_least
+                a_released_lock_stays_taken
+                the_lock_of_a_crashed_holder_stays_taken
+                a_shutdown_leaves_the_lock_taken
+                waiters_wait_for_the_end
+                a_forced_release_ends_the_time
+                shares_stay_taken
+                a_new_holder_has_its_own_time
+                the_locks_of_a_set_stay_taken
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }

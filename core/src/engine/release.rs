@@ -1,4 +1,9 @@
 //! Releases a lease, and retries the release of a dropped guard.
+//!
+//! # Implementation details
+//!
+//! While `hold_at_least` has not passed, the backend shortens the lease to the rest of that time instead. A retry after
+//! that time is a plain release.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,7 +17,7 @@ use super::background_work::BackgroundWork;
 use super::backoff::Backoff;
 use super::timeout::{at_once, bounded, bounded_since};
 use super::{Engine, Lease};
-use crate::backend::{Applied, Backend, BackendError, ReleaseAnswer};
+use crate::backend::{Applied, Backend, BackendError, Claim, ReleaseAnswer, RenewAnswer};
 use crate::clock::{ClockReading, LeaseInstant};
 use crate::{EndReason, events};
 
@@ -161,6 +166,9 @@ impl ReleaseRecord {
             Some(command) => Some(command.try_lock().ok()?),
             None => None,
         };
+        if lease.taken_for(self.since.moment).is_some() {
+            return None;
+        }
         let earlier = self.unanswered.load(Ordering::Relaxed);
         let answer = at_once(|| backend.release_now(&lease.claim, self.since.instant))?;
         self.paid(lease, answer, earlier).ok()
@@ -189,8 +197,13 @@ impl ReleaseRecord {
         };
         let mut backoff = Backoff::default();
         loop {
-            let release = async { backend.release(&lease.claim).await };
             let sent = sent.take().unwrap_or_else(ClockReading::now);
+            let release = async {
+                match lease.taken_for(sent.moment) {
+                    Some(left) => release_after(backend, &lease.claim, left).await,
+                    None => backend.release(&lease.claim).await,
+                }
+            };
             let earlier = self.unanswered.swap(true, Ordering::Relaxed);
             let answer = bounded_since(sent, limit.min(end.since(sent.moment)), release).await;
             match self.paid(lease, answer, earlier) {
@@ -241,6 +254,22 @@ impl ReleaseRecord {
             (None, ReleaseAnswer::AlreadyGone) if earlier_is_unanswered => ReleaseOutcome::Released,
             (None, ReleaseAnswer::AlreadyGone) => ReleaseOutcome::AlreadyLost(EndReason::Gone),
         }
+    }
+}
+
+/// Lets the lease end after `left`. For the holder this is a release, although the lock is taken until then.
+async fn release_after(
+    backend: &dyn Backend,
+    claim: &Claim,
+    left: Duration,
+) -> Result<ReleaseAnswer, BackendError> {
+    let claim = Claim {
+        ttl: left,
+        ..claim.clone()
+    };
+    match backend.release_after(&claim).await? {
+        RenewAnswer::Extended { .. } => Ok(ReleaseAnswer::Released),
+        RenewAnswer::Gone => Ok(ReleaseAnswer::AlreadyGone),
     }
 }
 

@@ -137,7 +137,7 @@ pub enum Error {
         /// The key of the lock.
         key: Key,
     },
-    /// The backend does not support this operation or this kind of lock. See
+    /// The backend does not support this operation, this kind of lock, or an option of the lock. See
     /// [`capabilities`](crate::LockManager::capabilities).
     #[error("{operation} `{key}` failed: this backend does not support {what}")]
     Unsupported {

@@ -49,6 +49,12 @@ impl<K: Kind> Accept<K> {
         Self(self.0.max_hold(max_hold))
     }
 
+    /// Sets how long the lock stays taken at least, counted from this acquisition; see [`Lock::hold_at_least`]. The
+    /// previous holder's setting does not apply to the new holder.
+    pub fn hold_at_least(self, hold_at_least: Duration) -> Self {
+        Self(self.0.hold_at_least(hold_at_least))
+    }
+
     /// Turns automatic renewal off; see [`Lock::without_renewal`].
     pub fn without_renewal(self) -> Self {
         Self(self.0.without_renewal())

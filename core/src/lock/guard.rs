@@ -193,6 +193,8 @@ impl LockGuard<Reentrant> {
         }
         match lease.validity() {
             Ok(_) => Ok(ReentrantRelease::StillHeld),
+            // The last guard has released the lock since this guard left it.
+            Err(reason) if reason.is_voluntary() => Ok(ReentrantRelease::StillHeld),
             Err(reason) => Err(lease.lost(reason).into()),
         }
     }

@@ -61,7 +61,8 @@ use self_deadlock::check_self_deadlock;
 #[must_use = "a lock does nothing until it is acquired"]
 pub struct Lock<K: Kind = Exclusive> {
     engine: Arc<Engine>,
-    key: Result<Key, InvalidKey>,
+    /// The error is boxed, so that a lock is cheap to move.
+    key: Result<Key, Box<InvalidKey>>,
     mode: Mode,
     handover: Option<Box<Handover>>,
     scope: Option<ReentrancyScope>,
@@ -166,7 +167,7 @@ impl<K: Kind> Lock<K> {
     ) -> Self {
         Self {
             engine,
-            key,
+            key: key.map_err(Box::new),
             mode,
             handover: None,
             scope: None,
@@ -203,6 +204,54 @@ impl<K: Kind> Lock<K> {
         self
     }
 
+    /// Sets how long the lock stays taken at least, even if it is released before. Use it for a short job that several
+    /// processes start at the same time of day: a process with a slow clock then finds the lock taken, and does not run
+    /// the job again. `hold_at_least` must be longer than the largest difference between the clocks.
+    ///
+    /// The time counts from when the acquire returns. If the lock is released before, the guard ends immediately, and
+    /// the process may exit. The backend ends the lock when `hold_at_least` has passed, and then serves its waiters, up
+    /// to about a second later. Until then the lock counts as held in [`inspect`](crate::LockManager::inspect), and
+    /// [`force_release`](crate::LockManager::force_release) ends it.
+    ///
+    /// - All kinds of release are alike: [`release`](LockGuard::release), a dropped guard, the end of [`run`](Self::run),
+    ///   and the shutdown of the manager.
+    /// - The TTL is at least `hold_at_least`. After a crash, the lock stays taken until its last lease has expired.
+    /// - If the guard is lost before, for example at [`max_hold`](Self::max_hold), the lock also stays taken.
+    /// - A [downgraded](LockGuard::downgrade) lock keeps the time of the writer. After a
+    ///   [handover](LockGuard::hand_over) only the [time of the new holder](crate::Accept::hold_at_least) applies. The
+    ///   time of a [reentrant](Lock::reentrant) lock counts from the first acquire in the scope.
+    /// - In a read-write lock or a semaphore, the share of this holder stays taken.
+    ///
+    /// The maximum is the longest TTL of the backend; see [`capabilities`](crate::LockManager::capabilities). `ZooKeeper`
+    /// does not support this option.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use std::time::Duration;
+    /// use leasehold::LockManager;
+    ///
+    /// let locks = LockManager::in_process();
+    /// let nightly = locks.lock("nightly").hold_at_least(Duration::from_secs(60));
+    /// let guard = nightly.clone().try_acquire().await?.expect("the lock is free");
+    /// guard.release().await?;
+    ///
+    /// // Another instance, whose clock is 30 s slow, does not run the job again.
+    /// tokio::time::sleep(Duration::from_secs(30)).await;
+    /// assert!(nightly.clone().try_acquire().await?.is_none());
+    ///
+    /// tokio::time::sleep(Duration::from_secs(31)).await;
+    /// assert!(nightly.try_acquire().await?.is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
+        self.options.hold_at_least = Some(hold_at_least);
+        self
+    }
+
     /// Turns automatic renewal off: only [`LockGuard::renew`] renews the lease.
     pub fn without_renewal(mut self) -> Self {
         self.options.renewal = false;
@@ -221,7 +270,7 @@ impl<K: Kind> Lock<K> {
     ///   [`scope`](crate::LockHandle::scope) or in a [`ReentrancyScope`] that it has entered.
     /// - [`Error::OtherKind`]: the key is already used as a semaphore and this is a lock, or the reverse.
     /// - [`Error::HandoverSpent`]: the lock cannot be accepted with this ticket.
-    /// - [`Error::Unsupported`]: the backend does not support this kind of lock.
+    /// - [`Error::Unsupported`]: the backend does not support this kind of lock, or `hold_at_least`.
     /// - [`Error::Key`], [`Error::Option`]: the key or an option is invalid.
     /// - [`Error::NoRuntime`]: the future was polled outside a tokio runtime.
     ///
@@ -262,8 +311,9 @@ impl<K: Kind> Lock<K> {
     }
 
     async fn take(self, may_wait: bool) -> Result<LockGuard<K>, Error> {
-        let key = self.key?;
-        supported(self.mode, self.handover.is_some(), &self.engine, &key)?;
+        let key = self.key.map_err(|error| *error)?;
+        let (mode, is_taken_up) = (self.mode, self.handover.is_some());
+        supported(mode, is_taken_up, &self.options, &self.engine, &key)?;
         if let Mode::Permits { count, of } = self.mode {
             validate_permits(count, of)?;
         }
@@ -348,12 +398,20 @@ impl<K: Releasable> Lock<K> {
     }
 }
 
-fn supported(mode: Mode, is_taken_up: bool, engine: &Engine, key: &Key) -> Result<(), Error> {
+/// Returns an error if the backend does not support the mode, the handover or an option of a lock.
+pub(crate) fn supported(
+    mode: Mode,
+    is_taken_up: bool,
+    options: &LockOptions,
+    engine: &Engine,
+    key: &Key,
+) -> Result<(), Error> {
     let capabilities = engine.backend().capabilities();
     let what = match mode {
         Mode::Shared if !capabilities.shared => "read locks",
         Mode::Permits { .. } if !capabilities.permits => "semaphores",
         _ if is_taken_up && !capabilities.handover => "handovers",
+        _ if options.hold_at_least.is_some() && !capabilities.hold_at_least => "`hold_at_least`",
         _ => return Ok(()),
     };
     let key = key.clone();

@@ -148,7 +148,7 @@ impl Once {
         } = self;
         check_retention("keep", keep, Duration::from_millis(1)).map_err(Error::from)?;
         check_retention("keep_failure", keep_failure, Duration::ZERO).map_err(Error::from)?;
-        let key = lock.key.clone().map_err(Error::from)?;
+        let key = lock.key.clone().map_err(|error| Error::from(*error))?;
         let guard = match acquire(lock).await {
             Ok(guard) => guard,
             Err(NotAcquired::Recorded { key, outcome }) => return Ok(decode(key, &outcome)?),
@@ -209,7 +209,7 @@ impl Once {
     /// # }
     /// ```
     pub async fn forget(self) -> Result<bool, Error> {
-        let (engine, key) = (self.lock.engine, self.lock.key?);
+        let (engine, key) = (self.lock.engine, self.lock.key.map_err(|error| *error)?);
         if !engine.backend().capabilities().once {
             return Err(unsupported(Operation::Forget, key));
         }
@@ -226,7 +226,7 @@ async fn acquire(lock: Lock) -> Result<LockGuard, NotAcquired> {
         options,
         ..
     } = lock;
-    let key = key.map_err(Error::from)?;
+    let key = key.map_err(|error| Error::from(*error))?;
     let can = engine.backend().capabilities();
     if !can.once {
         return Err(unsupported(Operation::Acquire, key).into());

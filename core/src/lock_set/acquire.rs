@@ -59,7 +59,9 @@ impl<'a> MultiAcquire<'a> {
             held: Vec::new(),
             asked_for: options,
             meanwhile: LockOptions {
+                ttl: options.lease_ttl(),
                 max_hold: None,
+                hold_at_least: None,
                 renewal: true,
                 ..*options
             },
@@ -138,8 +140,10 @@ impl<'a> MultiAcquire<'a> {
 
     /// Starts the hold time of the whole set; returns false if one of its locks is already lost.
     async fn settle(&mut self) -> Result<bool, Error> {
-        if self.has_waited && !self.asked_for.renewal {
-            // Without automatic renewal, the earlier leases would end before the lease of the last grant.
+        let must_renew = !self.asked_for.renewal || self.asked_for.hold_at_least.is_some();
+        if self.has_waited && must_renew {
+            // Without automatic renewal, the earlier leases would end before the lease of the last grant. After a crash,
+            // they would end before `hold_at_least`.
             match renew_all(self.engine, &self.held, self.give_up).await {
                 Ok(()) => {}
                 Err(Error::Lost(_)) => return Ok(false),

@@ -12,6 +12,7 @@ use crate::backend::Mode;
 use crate::engine::{BusyPolicy, Engine};
 use crate::lock::run_under::run_under;
 use crate::lock::self_deadlock::check_self_deadlock;
+use crate::lock::supported;
 use crate::options::LockOptions;
 use crate::{Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
 
@@ -95,6 +96,14 @@ impl LockSet {
         self
     }
 
+    /// Sets how long the locks stay taken at least, even if they are released before; see
+    /// [`Lock::hold_at_least`](crate::Lock::hold_at_least). The time counts from when the whole set is acquired. Before
+    /// that, the acquire releases locks immediately.
+    pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
+        self.options.hold_at_least = Some(hold_at_least);
+        self
+    }
+
     /// Turns automatic renewal off after all locks are acquired: only [`LockSetGuard::renew`] renews the leases.
     pub fn without_renewal(mut self) -> Self {
         self.options.renewal = false;
@@ -155,8 +164,9 @@ impl LockSet {
         }
         let can = self.engine.backend().capabilities();
         self.options.validate(can.least_ttl, can.most_ttl)?;
-        if may_wait {
-            for key in &keys {
+        for key in &keys {
+            supported(Mode::Exclusive, false, &self.options, &self.engine, key)?;
+            if may_wait {
                 check_self_deadlock(Mode::Exclusive, &self.engine, key, None)?;
             }
         }

@@ -90,6 +90,12 @@ impl<A> Call<A> {
         self.times.max_hold = Some(max_hold);
         self
     }
+
+    /// Sets the shortest hold time: see [`Lock::hold_at_least`](crate::Lock::hold_at_least).
+    pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
+        self.times.hold_at_least = Some(hold_at_least);
+        self
+    }
 }
 
 impl<A: LockTarget> Call<A> {

@@ -27,6 +27,7 @@ pub struct TimeOptions {
     pub(super) ttl: Option<Duration>,
     pub(super) wait: Option<Duration>,
     pub(super) max_hold: Option<Duration>,
+    pub(super) hold_at_least: Option<Duration>,
 }
 
 impl TimeOptions {
@@ -39,6 +40,9 @@ impl TimeOptions {
         }
         if let Some(max_hold) = self.max_hold {
             lock = lock.max_hold(max_hold);
+        }
+        if let Some(hold_at_least) = self.hold_at_least {
+            lock = lock.hold_at_least(hold_at_least);
         }
         lock
     }
@@ -132,6 +136,9 @@ impl LockTarget for LockSetTarget {
         }
         if let Some(max_hold) = times.max_hold {
             set = set.max_hold(max_hold);
+        }
+        if let Some(hold_at_least) = times.hold_at_least {
+            set = set.hold_at_least(hold_at_least);
         }
         set.acquire().await
     }

@@ -78,7 +78,7 @@ pub(crate) async fn locks_outlive_a_password(
     let refused = timeout(Duration::from_secs(20), async {
         loop {
             match locks.lock("k").wait(Duration::ZERO).acquire().await {
-                Err(Error::Backend { source, .. }) if in_words(&source).contains("WRONGPASS") => {
+                Err(Error::Backend { source, .. }) if in_words(&source).contains(REFUSED) => {
                     return;
                 }
                 Ok(guard) => guard.release().await.unwrap(),
@@ -93,6 +93,9 @@ pub(crate) async fn locks_outlive_a_password(
     next.release().await.unwrap();
     locks.shutdown().await.unwrap();
 }
+
+/// How the client names `WRONGPASS`. Callers that share one failed connection do not all receive the cause.
+const REFUSED: &str = "refused the user or the password";
 
 /// An error and its causes.
 fn in_words(error: &dyn std::error::Error) -> String {

@@ -25,6 +25,7 @@ mod fence;
 mod fence_connecting;
 mod fence_ttl;
 mod foreign;
+mod hold_at_least;
 mod once;
 mod one_by_one;
 mod outage;

@@ -1,8 +1,8 @@
 //! `once` on a server: requests per waiter, keys, late results, and a server that fails.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use leasehold::backend::redis::Redis;
@@ -22,8 +22,10 @@ async fn one_body_runs_for_a_hundred_waiters_with_two_requests_each() {
         server.locks().await,
     ];
     let (runs, seen) = (Arc::new(AtomicU32::new(0)), server.locks().await);
+    let ended = OnceLock::new();
     let body = async |_| {
         waiters(&seen, WAITERS).await;
+        ended.get_or_init(Instant::now);
         Ok::<_, Error>(format!("run {}", runs.fetch_add(1, Ordering::Relaxed)))
     };
     // The server's time is known before the count begins.
@@ -34,6 +36,9 @@ async fn one_body_runs_for_a_hundred_waiters_with_two_requests_each() {
     let before = server.scripts().await;
     let calls = (0..=WAITERS).map(|n| managers[n % 3].once("k").run(&body));
     let results = join_all(calls).await;
+    // A waiter that is not notified polls after 11 s.
+    let took = ended.get().unwrap().elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
     let requests = server.scripts().await - before;
     assert_eq!(runs.load(Ordering::Relaxed), 1);
     let expected = [const { "run 0" }; WAITERS + 1];

@@ -41,7 +41,7 @@ mod tests {
     leasehold::conformance_tests! {
         mod suite {
             #[tokio::test(start_paused = true)]
-            contract, behaviour => {
+            contract, behaviour, hold_at_least => {
                 let table = Table::default();
                 async move || table.clone()
             }

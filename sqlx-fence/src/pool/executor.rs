@@ -21,7 +21,9 @@ impl<DB: FencedDatabase> FencedPool<DB> {
         let mut connection = self.pool.acquire().await?;
         // The wait for a connection may have been longer than the lease.
         lock.check().map_err(Error::Lost)?;
-        Ok(Either::Right(ready.run(&mut connection, Ok).await?))
+        // Another user of the connection may have set the variable.
+        let written = ready.run_bound(&mut connection, &mut None).await?;
+        Ok(Either::Right(written))
     }
 }
 
@@ -30,7 +32,10 @@ impl<DB: FencedDatabase> FencedConnection<DB> {
     async fn write(&mut self, call: Call<DB>) -> Result<Either<Call<DB>, Answers<DB>>, Error> {
         match self.settings.step(call, Some(&self.lock))? {
             Either::Left(read) => Ok(Either::Left(read)),
-            Either::Right((ready, _)) => Ok(Either::Right(ready.run(&mut self.tx, Ok).await?)),
+            Either::Right((ready, _)) => {
+                let written = ready.run_bound(&mut self.tx, &mut self.variable).await?;
+                Ok(Either::Right(written))
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leasehold::{CurrentLock, current_lock, current_lock_by_key};
+use leasehold::{CurrentLock, FencingToken, current_lock, current_lock_by_key};
 use sqlx::{Pool, Transaction};
 
 use super::step::Settings;
@@ -27,6 +27,8 @@ pub struct FencedConnection<DB: FencedDatabase> {
     pub(crate) tx: Transaction<'static, DB>,
     pub(super) lock: CurrentLock,
     pub(super) settings: Arc<Settings>,
+    /// The token that the variable of the `MySQL` session certainly has. Only this transaction uses the connection.
+    pub(super) variable: Option<FencingToken>,
 }
 
 impl<DB: FencedDatabase> FencedTransaction<DB> {
@@ -140,10 +142,18 @@ impl<'p, DB: FencedDatabase> FencedBegin<'p, DB> {
         lock.check().map_err(Error::Lost)?;
         let mut begin = Begin::new(lock.token(), self.pool, lock.key().to_owned());
         begin.isolation = self.isolation;
+        let tx = begin.lock_timeout(self.limit).await?;
+        // The waits for a connection and for the claim may have been longer than the lease.
+        if let Err(lost) = lock.check() {
+            // Ignore an error of the rollback, because the transaction is then not committed either.
+            drop(tx.rollback().await);
+            return Err(Error::Lost(lost));
+        }
         let connection = FencedConnection {
-            tx: begin.lock_timeout(self.limit).await?,
+            tx,
             lock,
             settings: Arc::clone(self.settings),
+            variable: None,
         };
         Ok(FencedTransaction { connection })
     }
@@ -158,7 +168,8 @@ impl<'p, DB: FencedDatabase> IntoFuture for FencedBegin<'p, DB> {
     /// # Errors
     ///
     /// - [`Error::Lock`]: the task does not hold a lock on this key. Nothing was sent.
-    /// - [`Error::Lost`]: the task has lost the lock. Nothing was sent.
+    /// - [`Error::Lost`]: the task has lost the lock. Nothing was sent. If the task lost the lock while the call waited,
+    ///   the call has rolled back the transaction and its claim.
     /// - The errors of [`Fence::begin`](crate::Fence::begin): [`Error::Stale`], [`Error::Busy`], [`Error::Name`] and
     ///   [`Error::Sqlx`].
     ///

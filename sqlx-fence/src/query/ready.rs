@@ -32,20 +32,42 @@ impl<DB: FencedDatabase> Ready<DB> {
         if expected != given {
             return Err(Error::Binds { expected, given });
         }
-        let mut rewritten = Arc::clone(rewritten);
-        if rewritten.is_inline {
-            rewritten = rewritten.with_token(token).into();
-        } else {
-            DB::add(&mut values, token.get())?;
+        let mut probed = values.clone();
+        if !rewritten.uses_variable {
+            for _ in 0..rewritten.interleaved.len().max(1) {
+                DB::add(&mut values, token.get())?;
+            }
+            DB::add(&mut probed, token.get())?;
         }
         Ok(Self {
-            persistent: call.persistent && !rewritten.is_inline,
-            rewritten,
+            rewritten: Arc::clone(rewritten),
             token,
-            probed: values.clone(),
             values,
+            probed,
             expected: None,
+            persistent: call.persistent,
         })
+    }
+
+    /// Sends a statement of [`of_bound`](Self::of_bound) as [`run`](Self::run) does, and first sets the variable of the
+    /// session if the statement uses it. `variable` is the token that the variable certainly has.
+    pub(crate) async fn run_bound(
+        self,
+        connection: &mut DB::Connection,
+        variable: &mut Option<FencingToken>,
+    ) -> Result<Answers<DB>, Error> {
+        if self.rewritten.uses_variable && *variable != Some(self.token) {
+            // If this call is dropped or fails, the value is unknown.
+            *variable = None;
+            let set = Call {
+                sql: Rewritten::set_variable(self.token),
+                values: None,
+                persistent: false,
+            };
+            DB::optional(connection, set).await?;
+            *variable = Some(self.token);
+        }
+        self.run(connection, Ok).await
     }
 
     /// Sends the statement, checks the number of written rows, and decodes the result.

@@ -13,8 +13,8 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Returns whether the token must be written into the text.
-    pub(super) fn is_inline(&self) -> bool {
+    /// Returns whether the placeholders have no numbers, and values can only be added after the bound ones.
+    pub(super) fn only_appends(&self) -> bool {
         self.is_bound && self.dialect == Dialect::MySql
     }
 }

@@ -38,6 +38,14 @@ pub(super) struct Clauses {
     pub(super) tail: usize,
 }
 
+impl Clauses {
+    /// Returns the first position for the token.
+    pub(super) fn first(&self) -> usize {
+        let clause = self.set.as_ref().or(self.condition.as_ref());
+        clause.map_or(self.tail, |it| it.end)
+    }
+}
+
 pub(super) fn find(dialect: Dialect, pieces: &[Piece], sql: &str) -> Result<Clauses, Refusal> {
     let code: Vec<Piece> = pieces.iter().filter(|it| it.is_code()).cloned().collect();
     let code = without_semicolons(&code)?;

@@ -9,10 +9,10 @@ use sqlparser::tokenizer::TokenWithSpan;
 
 use super::asked::Asked;
 use super::clauses::Top;
-use super::parsed::{check_again, parsed, unreadable};
+use super::parsed::{check_again, interleaved, parsed, unreadable};
 use super::pieces::Piece;
 use super::refusal::Refusal;
-use super::rewritten::{Rewritten, shared};
+use super::rewritten::{Rewritten, TOKEN, shared};
 use super::{splice, target, tree};
 
 pub(super) const UPSERT: &str =
@@ -29,14 +29,17 @@ pub(super) fn fenced(
 ) -> Result<Rewritten, Refusal> {
     let start = code[at].start;
     let refused = |why: &str| unreadable(start, why);
-    let (placeholders, mut statement) = parsed(asked, start, pieces, tokens, depth)?;
+    let found = positions(code, at);
+    let first = found.as_ref().and_then(|it| it.1.first().copied());
+    let begins = (start, first.unwrap_or(start));
+    let (placeholders, mut statement) = parsed(asked, begins, pieces, tokens, depth)?;
     let insert = insert_of(&mut statement).ok_or_else(|| refused("it is not an INSERT"))?;
     check(insert, asked.column, start)?;
     let TableObject::TableName(table) = insert.table.clone() else {
         return Err(refused("it does not insert into a table"));
     };
     let returns_rows = insert.returning.is_some();
-    let (columns, places) = positions(code, at).ok_or_else(|| refused("its rows are unclear"))?;
+    let (columns, places) = found.ok_or_else(|| refused("its rows are unclear"))?;
     let token = &placeholders.token;
     let mut insertions = vec![(columns, format!(", {}", asked.column))];
     insertions.extend(places.iter().map(|it| (*it, format!(", {token}"))));
@@ -50,10 +53,10 @@ pub(super) fn fenced(
         path: target::path(asked.dialect, &table),
         table: table.to_string(),
         values: placeholders.values,
-        interleaved: Vec::new(),
+        interleaved: interleaved(asked.dialect, &placeholders, &places),
         probed: None,
         returns_rows,
-        is_inline: asked.is_inline(),
+        uses_variable: placeholders.token == TOKEN,
     })
 }
 

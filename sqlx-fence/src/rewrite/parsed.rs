@@ -30,16 +30,17 @@ pub(super) fn read(
     Ok((pieces, tokens))
 }
 
-/// Parses a statement that must contain exactly one write.
+/// Parses a statement that must contain exactly one write. `first` is the first position for the token.
 pub(super) fn parsed(
     asked: Asked<'_>,
-    start: usize,
+    (start, first): (usize, usize),
     pieces: &[Piece],
     tokens: Vec<TokenWithSpan>,
     depth: usize,
 ) -> Result<(Placeholders, Statement), Refusal> {
     let mut placeholders = placeholders::find(asked.dialect, pieces)?;
-    if asked.is_inline() {
+    let follows = placeholders.found.last().is_some_and(|it| it.0 >= first);
+    if follows && asked.only_appends() {
         placeholders.token = TOKEN.to_owned();
     }
     let statement = tree::parse(asked.dialect, tokens, depth).map_err(|error| Refusal {
@@ -56,7 +57,7 @@ pub(super) fn parsed(
     }
     let mut texts: Vec<String> = placeholders.found.iter().map(|it| it.1.clone()).collect();
     texts.sort_unstable();
-    if texts != contents.placeholders || asked.sql.contains(TOKEN) {
+    if texts != contents.placeholders {
         return Err(unreadable(start, "its placeholders are unclear"));
     }
     Ok((placeholders, statement))

@@ -13,7 +13,7 @@ use super::dialect::Dialect;
 use super::parsed::read;
 use super::pieces::Piece;
 use super::refusal::Refusal;
-use super::rewritten::Rewritten;
+use super::rewritten::{Rewritten, TOKEN};
 use super::{chains, clauses, insert, stack, update};
 
 /// The way in which a statement is sent.
@@ -32,6 +32,10 @@ pub(super) fn plan(asked: Asked<'_>) -> Result<Plan, Refusal> {
     let (pieces, tokens) = read(asked.dialect, asked.sql)?;
     let code: Vec<Piece> = pieces.iter().filter(|it| it.is_code()).cloned().collect();
     let mut insert = None;
+    if asked.only_appends() && names_variable(asked.sql) {
+        let problem = "the variable `@leasehold_token`, which belongs to the fence";
+        return Err(Refusal::new(0, problem, "use another variable"));
+    }
     if asked.is_bound {
         let code = clauses::without_semicolons(&code)?;
         if let Some(read) = reading(asked.dialect, code)? {
@@ -46,6 +50,12 @@ pub(super) fn plan(asked: Asked<'_>) -> Result<Plan, Refusal> {
         None => update::fenced(asked, &pieces, tokens, depth),
     })?;
     Ok(Plan::Write(Arc::new(rewritten)))
+}
+
+/// Returns whether a statement may set the variable of the token. Case and quotes do not matter in its name.
+fn names_variable(sql: &str) -> bool {
+    let unquoted = sql.replace(['`', '\'', '"'], "");
+    unquoted.to_ascii_lowercase().contains(TOKEN)
 }
 
 /// Returns the kind of a read, or `None` if the statement must be rewritten.

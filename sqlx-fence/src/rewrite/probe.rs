@@ -118,7 +118,7 @@ impl Copy<'_> {
     /// Adds conditions that use the unused values before this position, and are always true. On `MySQL` placeholders
     /// have no numbers, so the probe must use all values that are already bound.
     fn use_up(&mut self, until: usize) {
-        if !self.asked.is_inline() {
+        if !self.asked.only_appends() {
             return;
         }
         let found = self.placeholders.found.iter().enumerate();

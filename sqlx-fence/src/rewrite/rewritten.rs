@@ -26,11 +26,15 @@ pub(crate) struct Rewritten {
     pub(crate) probed: Option<Vec<usize>>,
     /// Whether the statement has `RETURNING`.
     pub(crate) returns_rows: bool,
-    /// Whether the texts contain [`TOKEN`] in place of the token.
-    pub(crate) is_inline: bool,
+    /// Whether the texts read the token from the variable [`TOKEN`] of the session.
+    pub(crate) uses_variable: bool,
 }
 
-/// Replaces a token that is not bound. The parser treats this text as an expression.
+/// The variable of a `MySQL` session with a token that cannot be bound. The parser treats this text as an expression.
+///
+/// The placeholders of `MySQL` have no numbers. So a token between the values of the user cannot be bound, because the
+/// values that sqlx has encoded cannot be split. With the token in the text, the server would have to prepare a new
+/// statement for each token.
 pub(super) const TOKEN: &str = "@leasehold_token";
 
 impl Rewritten {
@@ -39,21 +43,9 @@ impl Rewritten {
         self.sql.as_str().len() + self.probe.as_ref().map_or(0, |it| it.as_str().len())
     }
 
-    /// Writes the token as a number into the texts of an inline statement. The connection must not keep the prepared
-    /// statement.
-    ///
-    /// The placeholders of `MySQL` have no numbers. So a bound token would have to be between the values, but the
-    /// values that sqlx has encoded cannot be split. A number cannot change the meaning of the text, but the server
-    /// must prepare the text again for each token. With a variable of the session the text would stay the same, but
-    /// setting the variable costs the same round trip. If a connection lost the variable, a statement would write NULL
-    /// as the token.
-    pub(crate) fn with_token(&self, token: FencingToken) -> Self {
-        let with = |text: &SqlStr| shared(text.as_str().replace(TOKEN, &token.get().to_string()));
-        Self {
-            sql: with(&self.sql),
-            probe: self.probe.as_ref().map(with),
-            ..self.clone()
-        }
+    /// Returns the statement that sets the variable of the session. A number gives the variable the type of a token.
+    pub(crate) fn set_variable(token: FencingToken) -> SqlStr {
+        shared(format!("SET {TOKEN} = {}", token.get()))
     }
 }
 

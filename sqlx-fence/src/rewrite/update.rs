@@ -6,7 +6,7 @@ use super::asked::Asked;
 use super::parsed::{check_again, interleaved, parsed, read_again, unreadable};
 use super::pieces::Piece;
 use super::refusal::Refusal;
-use super::rewritten::{Rewritten, shared};
+use super::rewritten::{Rewritten, TOKEN, shared};
 use super::tree::{self, Contents};
 use super::{clauses, probe, splice, target};
 
@@ -20,7 +20,13 @@ pub(super) fn fenced(
     let (dialect, sql) = (asked.dialect, asked.sql);
     let clauses = clauses::find(dialect, pieces, sql)?;
     let unreadable = |why: String| unreadable(clauses.start, &why);
-    let (placeholders, mut statement) = parsed(asked, clauses.start, pieces, tokens, depth)?;
+    let (placeholders, mut statement) = parsed(
+        asked,
+        (clauses.start, clauses.first()),
+        pieces,
+        tokens,
+        depth,
+    )?;
     let with = tree::with(&statement);
     let mut write = tree::write_of(&mut statement)
         .ok_or_else(|| unreadable("it is neither UPDATE nor DELETE".to_owned()))?;
@@ -68,6 +74,6 @@ pub(super) fn fenced(
         interleaved: interleaved(dialect, &placeholders, &spliced.places),
         probed: probe.values.filter(|_| !asked.is_bound),
         returns_rows,
-        is_inline: asked.is_inline(),
+        uses_variable: placeholders.token == TOKEN,
     })
 }

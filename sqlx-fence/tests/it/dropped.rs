@@ -18,7 +18,7 @@ use crate::tools::{fence, mariadb, postgres, sqlite};
 const SOON: Duration = Duration::from_secs(10);
 
 /// Drops a call when it has returned `Pending` `waits` times, unless it completes before.
-async fn dropped_after<T>(waits: usize, call: impl Future<Output = T>) -> Option<T> {
+pub(crate) async fn dropped_after<T>(waits: usize, call: impl Future<Output = T>) -> Option<T> {
     let mut call = Box::pin(call);
     let mut waited = 0;
     poll_fn(|context| match call.as_mut().poll(context) {

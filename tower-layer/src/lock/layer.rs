@@ -31,6 +31,7 @@ use crate::{OnLoss, Problem};
 /// | concurrent requests per key | one | [`read`](Self::read), [`max_concurrent`](Self::max_concurrent) |
 /// | TTL | the manager's; the watchdog renews it, so it matters only after a crash | [`ttl`](Self::ttl) |
 /// | longest hold time | the manager's; if it has none, 60 s plus the time limit of a body | [`max_hold`](Self::max_hold), [`no_max_hold`](Self::no_max_hold) |
+/// | shortest hold time | none | [`hold_at_least`](Self::hold_at_least) |
 /// | wait | none: if the lock is busy, the request is immediately refused with 409 | [`wait`](Self::wait) |
 /// | waiters | 1024 in this layer | [`max_waiters`](Self::max_waiters) |
 /// | longest key | 256 bytes | [`max_key_bytes`](Self::max_key_bytes) |
@@ -184,6 +185,14 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// Without a timeout, a client that sends its body slowly holds the lock without limit.
     pub fn no_max_hold(mut self) -> Self {
         self.options.max_hold = MaxHold::AsManager;
+        self
+    }
+
+    /// Sets how long the lock stays taken at least, even if the handler ends before. Further requests for the same key
+    /// are refused or wait during that time. See [`Lock::hold_at_least`](leasehold::Lock::hold_at_least). If the backend
+    /// does not support the option or the value, the layer refuses each request as misconfigured.
+    pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
+        self.options.terms.hold_at_least = Some(hold_at_least);
         self
     }
 

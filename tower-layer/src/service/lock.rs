@@ -81,6 +81,14 @@ impl<S, K> LockedService<S, K> {
         self
     }
 
+    /// Sets how long the lock stays taken at least, even if the call ends before: see
+    /// [`Lock::hold_at_least`](leasehold::Lock::hold_at_least).
+    #[must_use]
+    pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
+        self.terms.hold_at_least = Some(hold_at_least);
+        self
+    }
+
     /// Sets how long a call waits for a busy lock.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {

@@ -127,3 +127,20 @@ async fn a_dropped_call_releases() {
     assert!(cut.await.is_err());
     until_free(&locks, "order:7").await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn with_a_minimum_hold_time_the_lock_stays_taken_after_the_call() {
+    let minute = Duration::from_secs(60);
+    let fast = service_fn(async |_: Ship| Ok::<_, OutOfStock>(()));
+    let service = LockedService::new(fast, LockManager::in_process(), ByOrder);
+    let service = service.hold_at_least(minute);
+    service.clone().oneshot(ship(7)).await.unwrap();
+    tokio::time::sleep(minute - Duration::from_millis(1)).await;
+    let refused = service.clone().oneshot(ship(7)).await.unwrap_err();
+    assert!(matches!(
+        refused,
+        LockServiceError::Lock(Error::TimedOut { .. })
+    ));
+    tokio::time::sleep(Duration::from_millis(3)).await;
+    service.oneshot(ship(7)).await.unwrap();
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use http::Request;
+use http::{Request, StatusCode};
 use leasehold::backend::InProcess;
 use leasehold::{LockHandle, LockManager};
 use leasehold_tower::key::PathKey;
@@ -125,6 +125,26 @@ async fn a_body_that_never_ends_has_the_lock_for_a_minute_unless_told_otherwise(
     let managers = LockManager::builder().max_hold(Duration::from_secs(5));
     let managers = managers.build(InProcess::new()).unwrap();
     assert_eq!(longest_hold(managers, |layer| layer).await, seconds(5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_a_minimum_hold_time_the_lock_stays_taken_after_the_response() {
+    let minute = Duration::from_secs(60);
+    let layer = LockLayer::new(LockManager::in_process(), orders()).hold_at_least(minute);
+    let service = behind(layer, async |_| done());
+    for _ in 0..2 {
+        assert_eq!(status(&service, post("/orders/7")).await, StatusCode::OK);
+        assert_eq!(status(&service, post("/orders/8")).await, StatusCode::OK);
+        tokio::time::sleep(minute - Duration::from_millis(1)).await;
+        let repeated = status(&service, post("/orders/7")).await;
+        assert_eq!(repeated, StatusCode::CONFLICT);
+        tokio::time::sleep(Duration::from_millis(3)).await;
+    }
+    let too_long = Duration::from_secs(60 * 60 * 25);
+    let layer = LockLayer::new(LockManager::in_process(), orders()).hold_at_least(too_long);
+    let service = behind(layer, async |_| done());
+    let refused = status(&service, post("/orders/7")).await;
+    assert_eq!(refused, StatusCode::INTERNAL_SERVER_ERROR);
 }
 
 #[tokio::test(start_paused = true)]

@@ -139,7 +139,11 @@ impl KeyState {
         self.settle(now);
         match self.holder(claim.owner) {
             Some(holder) if holder.token == Some(claim.token) => {
-                holder.expires = now + claim.ttl;
+                let expires = now + claim.ttl;
+                if std::mem::replace(&mut holder.expires, expires) > expires {
+                    // The first waiter waits for the earlier end of this lease.
+                    self.queue.notify_first();
+                }
                 RenewAnswer::Extended { lease: claim.ttl }
             }
             _ => RenewAnswer::Gone,

@@ -86,6 +86,7 @@ impl Backend for InProcess {
             .with_permits(true)
             .with_handover(true)
             .with_once(true)
+            .with_hold_at_least(true)
     }
 
     fn attempt_id(&self) -> AttemptId {

@@ -91,6 +91,13 @@ impl WaitQueue {
         }
     }
 
+    /// Makes the first waiter repeat its attempt, without a grant.
+    pub(super) fn notify_first(&self) {
+        if let Some(first) = self.waiters.front() {
+            first.wake_up.notify_one();
+        }
+    }
+
     pub(super) fn wake_up(&self, owner: AttemptId) -> Option<Arc<Notify>> {
         let waiter = self.waiters.iter().find(|w| w.owner == owner)?;
         Some(Arc::clone(&waiter.wake_up))

@@ -257,6 +257,7 @@ impl Backend for Redis {
             .with_permits(true)
             .with_handover(true)
             .with_once(true)
+            .with_hold_at_least(true)
     }
 
     fn server_of(&self, key: &Key) -> u64 {
@@ -341,6 +342,10 @@ impl Backend for Redis {
         command.arg(KeyBuilder::of(key).outcome());
         let forgotten: u8 = protocol::reply::read(self.servers.call(key, &command).await?)?;
         Ok(forgotten == 1)
+    }
+
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        self.leave_after(claim).await
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -9,7 +9,7 @@ use super::protocol::millis;
 use super::protocol::release_command::ReleaseCommand;
 use super::protocol::reply::{self, ReleaseReply};
 use super::wait::release_in_flight::ReleaseInFlight;
-use crate::backend::{BackendError, Claim, Outcome, ReleaseAnswer};
+use crate::backend::{BackendError, Claim, Outcome, ReleaseAnswer, RenewAnswer};
 use crate::{AttemptId, Key};
 
 impl Redis {
@@ -78,6 +78,25 @@ impl Redis {
         }
         self.copies.forget(*owner, latest_expiry);
         Ok(ReleaseAnswer::Released)
+    }
+
+    /// Lets the lock end after the claim's TTL. Duplicate acquire requests without a reply may still arrive after that
+    /// time, so the server first stores a tombstone, as after a release.
+    pub(super) async fn leave_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        let latest_expiry = self.copies.latest_expiry(claim.owner);
+        if latest_expiry > 0 {
+            let mut seal = redis::cmd("SET");
+            seal.arg(KeyBuilder::of(&claim.key).seal(claim.owner));
+            // Keys expire by a clock in milliseconds.
+            let until_ms = latest_expiry / 1000 + 2;
+            seal.arg("1").arg("PXAT").arg(until_ms);
+            self.servers.call(&claim.key, &seal).await?;
+        }
+        let extended = self.extend(std::slice::from_ref(claim)).await.pop();
+        let unanswered = || Err(BackendError::unknown("the server did not reply"));
+        let answer = extended.unwrap_or_else(unanswered)?;
+        self.copies.forget(claim.owner, latest_expiry);
+        Ok(answer)
     }
 
     async fn send_leave(&self, leave: ReleaseCommand) -> Result<ReleaseReply, BackendError> {

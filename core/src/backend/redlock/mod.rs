@@ -120,7 +120,9 @@ impl Redlock {
 impl Backend for Redlock {
     fn capabilities(&self) -> Capabilities {
         let RedlockSettings { max_ttl, .. } = self.settings;
-        Capabilities::new(self.settings.least_ttl()).with_most_ttl(max_ttl)
+        Capabilities::new(self.settings.least_ttl())
+            .with_most_ttl(max_ttl)
+            .with_hold_at_least(true)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {

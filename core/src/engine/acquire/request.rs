@@ -35,11 +35,12 @@ impl AcquireRequest {
         let owner = engine.backend().attempt_id();
         let queue = patience == BusyPolicy::Wait;
         let limit = engine.limits.command.min(options.ttl);
-        Attempt::by(owner, self.key.clone(), options.ttl, queue)
+        Attempt::by(owner, self.key.clone(), options.lease_ttl(), queue)
             .in_mode(self.mode)
             .taking_up(self.handover.clone())
             .answered_within(options.wait.map_or(limit, |wait| wait.min(limit)))
-            .renewed(options.renewal)
+            // Also the first lease must last for `hold_at_least`, so the backend must not grant a shorter lease.
+            .renewed(options.renewal && options.hold_at_least.is_none())
             .once(self.once)
     }
 }

@@ -43,6 +43,8 @@ struct LeaseState {
     deadline: LeaseInstant,
     /// When `max_hold` ends.
     last_moment: Option<LeaseInstant>,
+    /// Until when the lock stays taken, even if it is released before.
+    taken_until: Option<LeaseInstant>,
     end: Option<EndReason>,
 }
 
@@ -69,6 +71,7 @@ impl Lease {
                 granted,
                 deadline: Self::deadline(sent, granted),
                 last_moment: options.max_hold.map(|d| sent.after(d)),
+                taken_until: taken_until(options),
                 end: None,
             }),
             release_owed: AtomicBool::new(true),
@@ -78,6 +81,10 @@ impl Lease {
     /// Returns the lease of a claim that replaces this one, granted by a request sent at `sent`.
     pub(super) fn continued(&self, claim: Claim, granted: Duration, sent: LeaseInstant) -> Self {
         events::held();
+        let (last_moment, taken_until) = {
+            let state = self.state.lock();
+            (state.last_moment, state.taken_until)
+        };
         Self {
             claim,
             runtime: self.runtime.clone(),
@@ -89,7 +96,8 @@ impl Lease {
             state: Mutex::new(LeaseState {
                 granted,
                 deadline: Self::deadline(sent, granted),
-                last_moment: self.state.lock().last_moment,
+                last_moment,
+                taken_until,
                 end: None,
             }),
             release_owed: AtomicBool::new(true),
@@ -114,7 +122,16 @@ impl Lease {
     /// Starts the hold time at `begin`: before that, the lease was part of an incomplete set.
     pub(super) fn settle(&self, options: &LockOptions, begin: LeaseInstant) {
         self.renewal.store(options.renewal, Ordering::Release);
-        self.state.lock().last_moment = options.max_hold.map(|d| begin.after(d));
+        let mut state = self.state.lock();
+        state.last_moment = options.max_hold.map(|d| begin.after(d));
+        state.taken_until = taken_until(options);
+    }
+
+    /// Returns how long the lock must stay taken after `now`, or `None` if it may be released. The duration is a
+    /// millisecond longer, because servers round down to milliseconds.
+    pub(super) fn taken_for(&self, now: LeaseInstant) -> Option<Duration> {
+        let left = self.state.lock().taken_until?.since(now);
+        (!left.is_zero()).then_some(left + Duration::from_millis(1))
     }
 
     /// Returns whether the watchdog renews the lease.
@@ -242,6 +259,12 @@ impl Lease {
         }
         events::ended(&self.claim, reason, now.since(self.since));
     }
+}
+
+/// Returns the end of `hold_at_least` for a grant whose reply has just arrived. The backend has granted the lock before,
+/// so the lock stays taken for long enough.
+fn taken_until(options: &LockOptions) -> Option<LeaseInstant> {
+    options.hold_at_least.map(|d| LeaseInstant::now().after(d))
 }
 
 fn address(backend: &Arc<dyn Backend>) -> usize {

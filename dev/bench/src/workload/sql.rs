@@ -15,6 +15,7 @@ use crate::turns::Plan;
 const UPDATES: i64 = 50;
 
 pub(crate) const POSTGRES: &str = "an UPDATE, Postgres";
+pub(crate) const MARIADB: &str = "an UPDATE, MariaDB";
 pub(crate) const SQLITE: &str = "an UPDATE, SQLite";
 pub(crate) const METRIC: &str = "statement_us";
 pub(crate) const BY_HAND: &str = "fenced by hand";
@@ -71,7 +72,7 @@ impl Workload for Sql {
     fn name(&self) -> String {
         match self {
             Self::Postgres => POSTGRES.into(),
-            Self::MariaDb => "an UPDATE, MariaDB".into(),
+            Self::MariaDb => MARIADB.into(),
             Self::Sqlite => SQLITE.into(),
         }
     }

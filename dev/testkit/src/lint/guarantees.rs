@@ -1,7 +1,7 @@
 //! Checks that every guarantee names existing tests.
 //!
-//! The guarantees are in the file `src/guarantees.rs` of a member. Its documentation consists of points, `- …`. Each
-//! point names at least one test in backticks, as `crate::binary::module::test`.
+//! The guarantees are in the file `src/guarantees.rs` of a member, and in the folder of that name. Their documentation
+//! consists of points, `- …`. Each point names at least one test in backticks, as `crate::binary::module::test`.
 
 use super::Verdict;
 use super::named_tests::{NamedTests, Wrong};
@@ -18,12 +18,16 @@ pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
         verdict.faults.push(format!("no member has a {CHAPTER}"));
         return Ok(verdict);
     };
-    let shown = workspace.shown(&path);
-    let text = sources::read(workspace, path)?.text;
-    let points = points(&text);
+    let mut chapters = sources::under(workspace, &path.with_extension(""))?;
+    chapters.push(sources::read(workspace, path)?);
     let mut tests = NamedTests::of(workspace);
-    let mut named = 0;
-    for point in &points {
+    let (mut count, mut named) = (0, 0);
+    let points = chapters.iter().flat_map(|chapter| {
+        let points = points(&chapter.text).into_iter();
+        points.map(|point| (&chapter.shown, point))
+    });
+    for (shown, point) in points {
+        count += 1;
         let names = point.names(workspace);
         if names.is_empty() {
             verdict
@@ -40,12 +44,12 @@ pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
             }
         }
     }
-    if points.is_empty() {
-        verdict.faults.push(format!("{shown} has no point"));
+    if count == 0 {
+        verdict.faults.push(format!("{CHAPTER} has no point"));
     }
     verdict
         .notes
-        .push(format!("{} points, which name {named} tests", points.len()));
+        .push(format!("{count} points, which name {named} tests"));
     Ok(verdict)
 }
 

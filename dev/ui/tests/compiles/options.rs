@@ -69,6 +69,11 @@ async fn expressions(wait: Duration) -> Result<(), Error> {
     Ok(())
 }
 
+#[distributed_lock("held for a minimum", hold_at_least = minimum)]
+async fn held(minimum: Duration) -> Result<(), Error> {
+    Ok(())
+}
+
 #[distributed_lock("k", wait = "0s")]
 async fn one_try() -> Result<(), Error> {
     Ok(())
@@ -135,6 +140,7 @@ async fn with_the_current_manager() -> Result<(), Error> {
     by_its_path().await?;
     longest_ttl().await?;
     expressions(Duration::from_secs(1)).await?;
+    held(Duration::from_secs(1)).await?;
     one_try().await?;
     defaults().await?;
     skips().await?;

@@ -6,6 +6,8 @@ mod keys;
 mod macros;
 mod refused;
 mod transactions;
+mod variable;
+mod waiting;
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -15,4 +15,19 @@ async fn sizes() -> Result<(), Error> {
     Ok(())
 }
 
+#[distributed_lock("k", hold_at_least = "1.5m")]
+async fn holds() -> Result<(), Error> {
+    Ok(())
+}
+
+#[distributed_lock("k", hold_at_least = "0s")]
+async fn holds_for_nothing() -> Result<(), Error> {
+    Ok(())
+}
+
+#[distributed_lock("k", hold_at_least = "25h")]
+async fn holds_for_too_long() -> Result<(), Error> {
+    Ok(())
+}
+
 fn main() {}

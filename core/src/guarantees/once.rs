@@ -1,0 +1,29 @@
+//! The guarantees of [`once`](crate::LockManager::once), with their tests.
+//!
+//! A body runs at least once, and the backend accepts one outcome for each retention time. These guarantees depend on
+//! the backend's data: a server that loses an outcome lets another caller run its body. The work of a former holder may
+//! still be in progress, so a resource must compare tokens.
+//!
+//! - All waiters and all later callers receive the recorded result, and run nothing.
+//!   `leasehold::conformance::once::waiters_receive_the_result`,
+//!   `leasehold::conformance::once::an_outcome_ends_the_attempts_of_all`,
+//!   `leasehold::redis::once::one_body_runs_for_a_hundred_waiters_with_two_requests_each`
+//! - Only the holder records an outcome. The backend refuses the outcome of a former holder, and a duplicate request
+//!   changes nothing. `leasehold::conformance::once::a_late_outcome_is_refused`,
+//!   `leasehold::redis::once::the_result_of_a_former_holder_is_refused`
+//! - After a crash, a cancellation, a panic or a shutdown, the next caller runs its body under a larger token.
+//!   `leasehold::conformance::once::after_a_crash_the_next_caller_runs`,
+//!   `leasehold::conformance::once::without_an_outcome_the_next_caller_runs`,
+//!   `leasehold::conformance::once::the_next_execution_has_a_larger_token`,
+//!   `leasehold::once::a_body_that_panics_records_nothing`,
+//!   `leasehold::once::a_shutdown_stops_the_body_and_records_nothing`
+//! - Waiters share a failure for the time that the caller sets, and then the next caller runs its body.
+//!   `leasehold::conformance::once::waiters_share_a_failure`,
+//!   `leasehold::once::a_failure_is_shared_for_its_time_and_names_the_error`
+//! - An outcome is recorded whole or not at all: a result that is too large, a full server and a failed server leave
+//!   nothing. `leasehold::redis::once::a_result_of_the_largest_size_arrives_and_a_larger_one_is_refused_whole`,
+//!   `leasehold::redis::once::a_full_server_keeps_no_part_of_a_result`,
+//!   `leasehold::redis::once::a_server_that_fails_before_the_record_is_an_error_and_the_next_caller_runs`
+//! - An outcome expires after its retention time, and no key on the server is without a TTL.
+//!   `leasehold::once::a_result_is_kept_for_its_retention_time`,
+//!   `leasehold::redis::once::each_key_of_a_result_has_a_ttl`

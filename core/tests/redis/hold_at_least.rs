@@ -1,0 +1,129 @@
+//! Minimum hold times on a real server: what its waiters notice, and requests that arrive late.
+
+use std::time::Duration;
+
+use leasehold::LockManager;
+use leasehold::backend::redis::Redis;
+use leasehold_testkit::proxy::{Proxy, Which};
+use tokio::time::{Instant, sleep};
+
+use crate::server::{Server, waiters};
+
+/// The first waiter polls once a second, and otherwise when the lease that it has seen ends.
+const FIRST_LOOKS: Duration = Duration::from_secs(1);
+
+async fn is_free(locks: &LockManager) -> bool {
+    locks.inspect("k").await.unwrap().is_free()
+}
+
+#[tokio::test]
+async fn the_first_waiter_is_served_within_a_second_of_the_end() {
+    let server = Server::start().await;
+    let (here, there) = (server.locks().await, server.locks().await);
+    // In the first case the waiter does not poll between the release and the end, and in the second case it does.
+    for (minimum, latest) in [(600, FIRST_LOOKS), (2_500, Duration::from_millis(200))] {
+        let minimum = Duration::from_millis(minimum);
+        for waiter in [&here, &there] {
+            let lock = here.lock("k").hold_at_least(minimum);
+            let guard = lock.acquire().await.unwrap();
+            let acquired = Instant::now();
+            let waiting = tokio::spawn(waiter.lock("k").acquire());
+            waiters(&here, 1).await;
+            guard.release().await.unwrap();
+            let next = waiting.await.unwrap().unwrap();
+            let late = acquired.elapsed().checked_sub(minimum);
+            println!("a minimum of {minimum:?}: served {late:?} after its end");
+            assert!(late.is_some_and(|late| late < latest + FIRST_LOOKS / 2));
+            next.release().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_is_delivered_after_the_end_takes_nothing() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let (locks, other) = (
+        LockManager::new(Redis::connect(&url).await.unwrap()),
+        server.locks().await,
+    );
+    // The first request has no reply, and the lock is granted to its duplicate.
+    proxy.hold_requests(Which::mentioning("lock:k").times(1));
+    let lock = locks.lock("k").hold_at_least(Duration::from_millis(300));
+    let acquire = tokio::spawn(lock.acquire());
+    proxy
+        .until("the request is held", |s| s.held == 1)
+        .await
+        .unwrap();
+    proxy.cut();
+    let guard = acquire.await.unwrap().unwrap();
+    guard.release().await.unwrap();
+    assert!(!is_free(&other).await);
+    let started = Instant::now();
+    while !is_free(&other).await {
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "it stays taken"
+        );
+        sleep(Duration::from_millis(10)).await;
+    }
+    proxy.deliver_held().await.unwrap();
+    // A reply to a later request shows that the server has executed the delivered request.
+    assert!(is_free(&other).await);
+    drop(other.lock("k").try_acquire().await.unwrap().unwrap());
+}
+
+#[tokio::test]
+async fn a_release_whose_reply_is_lost_leaves_the_lock_taken_for_the_rest_of_the_time() {
+    let server = Server::start().await;
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let (locks, other) = (
+        LockManager::new(Redis::connect(&url).await.unwrap()),
+        server.locks().await,
+    );
+    let minimum = Duration::from_secs(4);
+    let guard = locks.lock("k").hold_at_least(minimum).acquire().await;
+    let acquired = Instant::now();
+    proxy.lose_replies(Which::mentioning("lock:k").times(1));
+    // The manager retries after the command timeout of two seconds.
+    let _outcome = guard.unwrap().release().await;
+    while !is_free(&other).await {
+        let taken_for = acquired.elapsed();
+        assert!(taken_for < minimum + FIRST_LOOKS, "{taken_for:?}");
+        sleep(Duration::from_millis(5)).await;
+    }
+    assert!(acquired.elapsed() >= minimum, "{:?}", acquired.elapsed());
+}
+
+#[tokio::test]
+async fn a_holder_that_crashes_just_after_a_hand_off_leaves_the_lock_taken() {
+    let server = Server::start().await;
+    let (url, minimum) = (server.url(), Duration::from_secs(4));
+    // The process that crashes is a runtime that ends together with its watchdog.
+    let process = std::thread::spawn(move || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        runtime.enable_all().build().unwrap().block_on(async {
+            let locks = LockManager::new(Redis::connect(&url).await.unwrap());
+            let first = locks.lock("k").acquire().await.unwrap();
+            let lock = locks.lock("k").ttl(minimum / 2).hold_at_least(minimum);
+            let waiting = tokio::spawn(lock.acquire());
+            waiters(&locks, 1).await;
+            // The lease of a crashed holder counts from its grant, which comes after this moment.
+            let before = std::time::Instant::now();
+            first.release().await.unwrap();
+            std::mem::forget(waiting.await.unwrap().unwrap());
+            before
+        })
+    });
+    let before = process.join().unwrap();
+    let other = server.locks().await;
+    let next = other.lock("k").acquire().await.unwrap();
+    let taken_for = before.elapsed();
+    assert!(
+        taken_for >= minimum && taken_for < minimum * 3,
+        "{taken_for:?}"
+    );
+    next.release().await.unwrap();
+}
