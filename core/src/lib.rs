@@ -167,6 +167,7 @@
 //! | `blocking` | [`blocking`]: locks for code without async |
 //! | `cluster` | `redis+cluster://`: Redis Cluster |
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
+//! | `cron` | `Schedule`: the fire time that a call belongs to, for jobs that run once per fire time |
 //! | `credentials-provider` | Redis passwords and tokens that change: `RedisBuilder::credentials_provider` |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
@@ -257,6 +258,8 @@ mod metrics;
 mod options;
 mod reentrant;
 mod runtime;
+#[cfg(feature = "cron")]
+mod schedule;
 mod sweep_limit;
 
 pub use attempt_id::AttemptId;
@@ -298,6 +301,9 @@ pub use options::{
 #[cfg_attr(docsrs, doc(cfg(feature = "once")))]
 pub use options::{DEFAULT_RETENTION, MAX_RESULT_BYTES, MAX_RETENTION};
 pub use reentrant::{ReentrancyScope, ReentrantRelease};
+#[cfg(feature = "cron")]
+#[cfg_attr(docsrs, doc(cfg(feature = "cron")))]
+pub use schedule::{InvalidSchedule, Schedule, Slot};
 
 #[cfg(feature = "macros")]
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
@@ -313,6 +319,8 @@ pub mod __private {
     pub use super::macro_support::{
         AsManager, Call, FromLockError, HeldCall, LockedReturn, PendingCall, Skippable, escaped,
     };
+    #[cfg(feature = "once")]
+    pub use super::macro_support::{OnceCall, OnceReturn};
 }
 
 /// Compiles the README's examples.
@@ -326,12 +334,14 @@ struct Readme;
 mod guide {
     #[doc = include_str!("../../docs/guide/01-first-lock.md")]
     struct FirstLock;
+    #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/02-waiting.md")]
     struct Waiting;
     #[doc = include_str!("../../docs/guide/03-losing-a-lock.md")]
     struct LosingALock;
     #[doc = include_str!("../../docs/guide/05-kinds-of-lock.md")]
     struct KindsOfLock;
+    #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/06-annotated-functions.md")]
     struct AnnotatedFunctions;
     #[cfg(all(feature = "redlock", feature = "zookeeper"))]

@@ -179,6 +179,11 @@ pub enum Error {
     /// An option is not valid.
     #[error(transparent)]
     Option(#[from] InvalidOption),
+    /// The cron expression is not valid.
+    #[cfg(feature = "cron")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "cron")))]
+    #[error(transparent)]
+    Schedule(#[from] crate::InvalidSchedule),
     /// The number is not a fencing token.
     #[error(transparent)]
     Token(#[from] InvalidToken),
