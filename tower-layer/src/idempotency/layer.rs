@@ -225,7 +225,7 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
     ///
     /// A response with a longer body cannot be recorded, and the client gets a 500 of the type `not-recorded`. **The
     /// handler has then had its effect, and a repeat runs again.**
-    /// [`IdempotentRequest::record`](crate::IdempotentRequest::record) checks the limit before the handler commits.
+    /// `IdempotentRequest::record` (feature `sqlx`) checks the limit before the handler commits.
     pub fn max_response_bytes(mut self, most: usize) -> Self {
         self.options.max_response_bytes = most.min(MAX_RESPONSE_BYTES);
         self
