@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use leasehold_testkit::history::{Hold, Mode, Moment};
 
+use crate::once_call::Run;
+
 /// The actor of an event: the process, the number of its earlier starts, and the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Who {
@@ -25,6 +27,8 @@ impl fmt::Display for Who {
 pub(crate) struct History {
     lines: String,
     pub(crate) holds: Vec<Hold>,
+    /// The calls of `once`.
+    pub(crate) runs: Vec<Run>,
     /// The times at which the server lost its data.
     pub(crate) forgotten: Vec<Duration>,
     pub(crate) counts: Counts,
@@ -50,6 +54,11 @@ pub(crate) struct Counts {
     pub(crate) parked: u64,
     /// Requests that reached the server in a batch with others.
     pub(crate) together: u64,
+    /// Records of outcomes that the server confirmed, and those that it refused.
+    pub(crate) recorded: u64,
+    pub(crate) refused: u64,
+    /// Calls of `once` that received the outcome of another call.
+    pub(crate) found: u64,
 }
 
 impl fmt::Display for Counts {
@@ -64,10 +73,13 @@ impl fmt::Display for Counts {
             passed,
             parked,
             together,
+            recorded,
+            refused,
+            found,
         } = self;
         write!(
             f,
-            "grants {grants} lost {lost} cut {cut} busy {busy} failed {failed} faults {faults} passed {passed} parked {parked} together {together}"
+            "grants {grants} lost {lost} cut {cut} busy {busy} failed {failed} faults {faults} passed {passed} parked {parked} together {together} recorded {recorded} refused {refused} found {found}"
         )
     }
 }
@@ -76,6 +88,17 @@ impl History {
     pub(crate) fn note(&mut self, at: Duration, what: impl fmt::Display) {
         // Writing to a string cannot fail.
         let _written = writeln!(self.lines, "{:>9.3} {what}", at.as_secs_f64());
+    }
+
+    /// Begins a call of `once`, and returns its number.
+    pub(crate) fn call(&mut self, key: &'static str, called: Duration) -> usize {
+        self.runs.push(Run {
+            key,
+            called,
+            began: None,
+            end: None,
+        });
+        self.runs.len() - 1
     }
 
     /// Begins a held lock, and returns its number.
