@@ -11,7 +11,7 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
     match attempt.line {
         Line::Idle | Line::Parked | Line::AskedFor { .. } => {}
         Line::Asked { .. } | Line::Renewing { .. } | Line::Recording => {
-            out.push(Action::Arrive(who))
+            out.push(Action::Arrive(who));
         }
         _ => out.push(Action::Answer(who)),
     }
