@@ -79,10 +79,11 @@
 //! The same happens on a failover to a replica that has not seen the lock yet. The first holder detects this with its
 //! next renewal, and has the smaller token.
 //!
-//! The protocol on one Redis server, including queue and hand-off, has been model-checked for two and three attempts.
-//! The model includes late and duplicate requests, crashes and deleted keys; `dev/model` in the repository lists the
-//! results and the limits of the model. It covers exclusive locks only. Readers, permits, downgrades and handovers were
-//! tested with random histories against a plain specification, in process and on a real server.
+//! The protocol on one Redis server has been model-checked for two and three attempts, including queue, hand-off, and
+//! the results that `once` records. The model includes late and duplicate requests, crashes and deleted keys;
+//! `dev/model` in the repository lists the results and the limits of the model. It covers exclusive locks only.
+//! Readers, permits, downgrades and handovers were tested with random histories against a plain specification, in
+//! process and on a real server.
 //!
 //! The protocol of [`Redlock`](backend::redlock::Redlock) and its tokens have also been model-checked, for up to five
 //! nodes and three rounds. In this model, servers restart with and without their memory. The model does not include

@@ -18,6 +18,9 @@ use crate::{Error, InvalidOption, Key, LockGuard, LockHandle, LostInBody, Operat
 /// How long a failure is shared by default.
 const DEFAULT_KEEP_FAILURE: Duration = Duration::from_secs(1);
 
+/// The shortest retention time.
+const LEAST_RETENTION: Duration = Duration::from_millis(1);
+
 /// The longest text of a failure that other callers receive, in characters.
 const MAX_MESSAGE: usize = 4096;
 
@@ -85,8 +88,8 @@ impl Once {
     }
 
     /// Sets how long other callers receive the failure of a body: 1 s by default, at most [`MAX_RETENTION`]. After this
-    /// time the next caller runs its body. With zero, a failure is not shared, and the first waiter runs its body
-    /// immediately. The caller whose body failed decides.
+    /// time the next caller runs its body. With less than 1 ms, a failure is not shared, and the first waiter runs its
+    /// body immediately. The caller whose body failed decides.
     pub const fn keep_failure(mut self, retention: Duration) -> Self {
         self.keep_failure = retention;
         self
@@ -146,7 +149,7 @@ impl Once {
             keep,
             keep_failure,
         } = self;
-        check_retention("keep", keep, Duration::from_millis(1)).map_err(Error::from)?;
+        check_retention("keep", keep, LEAST_RETENTION).map_err(Error::from)?;
         check_retention("keep_failure", keep_failure, Duration::ZERO).map_err(Error::from)?;
         let key = lock.key.clone().map_err(|error| Error::from(*error))?;
         let guard = match acquire(lock).await {
@@ -170,7 +173,7 @@ impl Once {
                 (Err(error), outcome, keep_failure)
             }
         };
-        if keep.is_zero() {
+        if keep < LEAST_RETENTION {
             return release_after(guard, &view, output).await;
         }
         // The record is boxed, so that this future is hardly larger than the body's future.
