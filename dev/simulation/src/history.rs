@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use leasehold_testkit::history::{Hold, Mode, Moment};
 
-use crate::once_call::Run;
-
 /// The actor of an event: the process, the number of its earlier starts, and the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Who {
@@ -20,6 +18,29 @@ impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}.{}", self.process, self.life, self.task)
     }
+}
+
+/// A call of `once`. Its body returns the call's number, or fails with it.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) key: &'static str,
+    pub(crate) called: Duration,
+    /// When the body began.
+    pub(crate) began: Option<Duration>,
+    /// When the call ended, and how.
+    pub(crate) end: Option<(Duration, RunEnd)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    /// The result of a body.
+    Value(u64),
+    /// The failure of another caller's body.
+    Failed(String),
+    /// The body completed, and its result is not recorded.
+    NotRecorded,
+    /// Any other error, or an early end.
+    Unknown,
 }
 
 /// Records the events of a run.

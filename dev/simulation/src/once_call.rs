@@ -7,7 +7,7 @@ use leasehold::{Error, LockManager, OnceError};
 use tokio::time::sleep;
 
 use crate::clock;
-use crate::history::Who;
+use crate::history::{RunEnd, Who};
 use crate::operation::LONGEST_TTL;
 use crate::poll_limit::poll_at_most;
 use crate::shared::Shared;
@@ -38,29 +38,6 @@ enum CallError {
     Body(u64),
     #[error(transparent)]
     Lock(#[from] Error),
-}
-
-/// The history of a call. Its body returns the call's number, or fails with it.
-#[derive(Debug)]
-pub(crate) struct Run {
-    pub(crate) key: &'static str,
-    pub(crate) called: Duration,
-    /// When the body began.
-    pub(crate) began: Option<Duration>,
-    /// When the call ended, and how.
-    pub(crate) end: Option<(Duration, RunEnd)>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum RunEnd {
-    /// The result of a body.
-    Value(u64),
-    /// The failure of another caller's body.
-    Failed(String),
-    /// The body completed, and its result is not recorded.
-    NotRecorded,
-    /// Any other error, or an early end.
-    Unknown,
 }
 
 impl OnceCall {

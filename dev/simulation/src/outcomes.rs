@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::clock::{micros, micros_at};
-use crate::history::History;
-use crate::once_call::{Run, RunEnd};
+use crate::history::{History, Run, RunEnd};
 use crate::server::{Reply, Served};
 
 /// A waiter receives an outcome within this time, if the network has no faults.
