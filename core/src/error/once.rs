@@ -22,7 +22,7 @@ pub enum OnceError {
         /// The text of the body's error.
         message: String,
     },
-    /// The result is larger than [`MAX_RESULT_BYTES`](crate::MAX_RESULT_BYTES). The body has completed, and nothing is recorded.
+    /// The result is larger than [`MAX_RESULT_BYTES`](crate::MAX_RESULT_BYTES). The body has completed, and its result is not recorded.
     #[error(
         "the result of `{key}` has {size} bytes, and at most {MAX_RESULT_BYTES} can be recorded; store it elsewhere, \
          and return its address"
@@ -33,7 +33,7 @@ pub enum OnceError {
         /// The size of the result as JSON, in bytes.
         size: usize,
     },
-    /// The result cannot be written as JSON. The body has completed, and nothing is recorded.
+    /// The result cannot be written as JSON. The body has completed, and its result is not recorded.
     #[error("the result of `{key}` cannot be written as JSON; change its type")]
     Encode {
         /// The key.
