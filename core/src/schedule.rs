@@ -30,13 +30,15 @@ const LATEST: Duration = Duration::from_secs(95_617_583_999);
 ///
 /// # The slot
 ///
-/// A call belongs to the latest fire time that is not more than the *tolerance* after the call. The tolerance is one
+/// A call belongs to the latest fire time at or before the time of the call plus the *tolerance*. The tolerance is one
 /// second, or half of the interval between the surrounding fire times if that is less. The effects:
 ///
 /// - A timer may fire early by up to the tolerance. It may fire late by any time that is shorter than the interval minus
 ///   the next tolerance. Both are measured by the clock of the process.
 /// - If the fire times are at least one second apart, processes whose clocks are wrong by less than 500 ms compute the
-///   same slot for the same fire time.
+///   same slot for calls that start at the same true time, the fire time.
+/// - A call between two fire times belongs to the earlier one, even if no process ran at that time. For example, a
+///   daily job that is deployed at noon runs at its first call.
 /// - Before the first fire time after 1970, the slot is the first fire time.
 ///
 /// # Time zones

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use leasehold::backend::InProcess;
+use leasehold::backend::{Applied, InProcess};
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{Error, InvalidOption, LockManager, MAX_RETENTION, OnceError, Operation};
 use tokio::time::{Instant, advance, sleep};
@@ -219,11 +219,13 @@ async fn a_record_that_is_never_confirmed_is_not_reported_as_lost() {
     let locks = loses_the_reply(false);
     let once = || locks.once("k").ttl(Duration::from_secs(3));
     let own = once().run(async |_| Ok::<u32, Error>(1)).await.unwrap_err();
+    assert!(!own.is_temporary(), "the body would run again");
     assert!(
         matches!(
             own,
             Error::Backend {
                 operation: Operation::Record,
+                applied: Applied::Unknown,
                 ..
             }
         ),

@@ -35,7 +35,7 @@ pub(crate) async fn record(hold: &Hold, outcome: &Outcome, keep: Duration) -> Re
             Ok(ReleaseAnswer::Released) => break,
             Ok(ReleaseAnswer::AlreadyGone) if is_unanswered => {
                 let source = BackendError::unknown(UNANSWERED);
-                return Err(failed(lease, source));
+                return Err(failed(lease, source, is_unanswered));
             }
             Ok(ReleaseAnswer::AlreadyGone) => return Err(gone(lease)),
             Err(error) => error,
@@ -43,7 +43,7 @@ pub(crate) async fn record(hold: &Hold, outcome: &Outcome, keep: Duration) -> Re
         is_unanswered |= error.applied() == Applied::Unknown;
         let end = outage_ends.min(LeaseInstant::now().after(left));
         let paused = backoff.pause_after(error, end).await;
-        paused.map_err(|source| failed(lease, source))?;
+        paused.map_err(|source| failed(lease, source, is_unanswered))?;
     }
     // If the lease has ended since, the outcome is recorded anyway.
     let _ended_before = end_without_release(engine, lease, EndReason::Released);
@@ -65,6 +65,16 @@ async fn record_once(
     bounded(limit, command).await
 }
 
-fn failed(lease: &Lease, source: BackendError) -> Error {
-    Error::backend(Operation::Record, lease.claim.key.clone(), source)
+/// Returns the error. After a request without a reply, the outcome may be recorded whatever the last error says.
+fn failed(lease: &Lease, source: BackendError, is_unanswered: bool) -> Error {
+    let applied = match is_unanswered {
+        true => Applied::Unknown,
+        false => source.applied(),
+    };
+    Error::Backend {
+        operation: Operation::Record,
+        key: lease.claim.key.clone(),
+        applied,
+        source,
+    }
 }

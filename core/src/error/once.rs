@@ -9,8 +9,8 @@ use crate::{FencingToken, Key};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OnceError {
-    /// The body of another caller failed. The next caller after the time that
-    /// [`keep_failure`](crate::Once::keep_failure) has set runs its own body.
+    /// The body of another caller failed. When [`keep_failure`](crate::Once::keep_failure) has elapsed, the next caller
+    /// runs its own body.
     #[error(
         "the body of another caller failed on `{key}` (token {token}); try again later: {message}"
     )]
