@@ -12,7 +12,9 @@ use crate::record::IdempotencyRecord;
 use crate::{Error, FencedTransaction, resource};
 
 impl IdempotencyRecord {
-    /// Inserts the record in the transaction of its work. The record expires `keep` after the transaction has begun.
+    /// Inserts the record in the transaction of its work. The record expires after `keep`. On Postgres this time counts
+    /// from the begin of the transaction, and on `MySQL`, `MariaDB` and `SQLite` from this statement. `keep` is rounded up
+    /// to whole seconds.
     ///
     /// The key is the primary key of the table. So only one transaction per key commits, even if a late holder of the
     /// lock continues. If another transaction has inserted a record for this key, the call waits for its end.
@@ -21,7 +23,9 @@ impl IdempotencyRecord {
     ///
     /// # Errors
     ///
-    /// - [`Error::AlreadyRecorded`]: another transaction has committed a record for this key.
+    /// - [`Error::AlreadyRecorded`]: another transaction has committed a record for this key. An expired record also
+    ///   counts, until [`find`](SqlIdempotencyStore::find) or
+    ///   [`delete_expired`](SqlIdempotencyStore::delete_expired) deletes it.
     /// - [`Error::Name`]: the key is empty, longer than 512 bytes, or contains a NUL.
     /// - [`Error::Sqlx`]: the database failed, for example because the table does not exist.
     ///
@@ -115,16 +119,20 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
         resource::check("idempotency key", key)?;
         let (pool, key) = (self.pool.clone(), key.to_owned());
         let found = to_its_end(async move {
-            let mut connection = pool.acquire().await?;
-            let found = DB::find_record(&mut connection, &key).await?;
-            drop(connection);
-            match found {
-                Some((_, seconds)) if seconds <= 0 => {
+            loop {
+                let mut tx = pool.begin().await?;
+                let found = DB::find_record(&mut tx, &key).await?;
+                tx.commit().await?;
+                match found {
                     // Delete the record here, because `insert` fails if a record exists.
-                    delete_expired(&pool, Some(&key)).await?;
-                    Ok(None)
+                    Some((_, seconds)) if seconds <= 0 => {
+                        if delete_expired(&pool, Some(&key)).await? > 0 {
+                            return Ok(None);
+                        }
+                        // Another process has deleted the expired record, and may have inserted a new one.
+                    }
+                    found => return Ok(found.map(|(record, _)| record)),
                 }
-                found => Ok(found.map(|(record, _)| record)),
             }
         });
         Ok(found.await?)
@@ -184,7 +192,7 @@ impl<DB: FencedDatabase> fmt::Debug for SqlIdempotencyStore<DB> {
 ///
 /// Like [`SqlIdempotencyStore::insert`], this function commits a transaction. A statement alone is not enough: if other
 /// code has dropped a `Pool::begin`, sqlx 0.9 may leave a transaction open on a connection of the pool. The database
-/// then confirms the statement, and rolls it back later.
+/// then confirms the statement, and rolls it back later. [`SqlIdempotencyStore::find`] would read an old snapshot.
 async fn delete_expired<DB: FencedDatabase>(
     pool: &Pool<DB>,
     key: Option<&str>,

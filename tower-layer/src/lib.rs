@@ -200,7 +200,7 @@
 //! | <span id="invalid-token">`invalid-token`</span> | 400 | `INVALID_ARGUMENT` | the fencing token is invalid, or larger than any lock can have yet |
 //! | <span id="key-reused">`key-reused`</span> | 422 | `INVALID_ARGUMENT` | the idempotency key was already used for a request with another method, path, query or body |
 //! | <span id="unreadable-body">`unreadable-body`</span> | 413 | `INVALID_ARGUMENT` | the body of a request with an idempotency key is too long; 400 if it ended with an error or has trailers |
-//! | <span id="not-recorded">`not-recorded`</span> | 500 | `UNKNOWN` | the response to a request with an idempotency key is too long or has trailers; the handler ran |
+//! | <span id="not-recorded">`not-recorded`</span> | 500 | `UNKNOWN` | the response to a request with an idempotency key is too long or has trailers, or its handler did not commit it; the handler ran |
 //!
 //! # Features
 //!

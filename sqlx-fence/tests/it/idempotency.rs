@@ -239,6 +239,56 @@ async fn record_is_committed_on_a_mariadb_connection_with_an_open_transaction() 
 }
 
 #[tokio::test]
+async fn new_record_is_found_on_a_mariadb_connection_with_an_old_snapshot() {
+    let (server, others) = mariadb().await;
+    ddl::create_idempotency_records(&others).await.unwrap();
+    let pool = MySqlPoolOptions::new().max_connections(1);
+    let pool = pool.connect(&server.url()).await.unwrap();
+    sqlx::raw_sql("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+        .execute(&pool)
+        .await
+        .unwrap();
+    let others = SqlIdempotencyStore::new(others);
+    others.insert(&record("k", 1), KEEP).await.unwrap();
+    let store = SqlIdempotencyStore::new(pool);
+    assert_eq!(store.find("k").await.unwrap(), Some(record("k", 1)));
+}
+
+/// Another process replaces an expired record after `find` has read it.
+macro_rules! replaced {
+    ($pool:expr) => {
+        let pool = $pool;
+        ddl::create_idempotency_records(&pool).await.unwrap();
+        let store = SqlIdempotencyStore::new(pool.clone());
+        store.insert(&record("k", 1), Duration::ZERO).await.unwrap();
+        let mut other = pool.begin().await.unwrap();
+        query("DELETE FROM idempotency_records WHERE token = 1")
+            .execute(&mut *other)
+            .await
+            .unwrap();
+        record("k", 2).insert(&mut other, KEEP).await.unwrap();
+        let found = tokio::spawn(async move { store.find("k").await });
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert!(!found.is_finished(), "it waits for the other transaction");
+        other.commit().await.unwrap();
+        let found = found.await.unwrap().unwrap();
+        assert_eq!(found, Some(record("k", 2)));
+    };
+}
+
+#[tokio::test]
+async fn record_that_replaces_an_expired_one_is_found_on_postgres() {
+    let (_server, pool) = postgres().await;
+    replaced!(pool);
+}
+
+#[tokio::test]
+async fn record_that_replaces_an_expired_one_is_found_on_mariadb() {
+    let (_server, pool) = mariadb().await;
+    replaced!(pool);
+}
+
+#[tokio::test]
 async fn missing_database_is_an_error_and_not_a_missing_record() {
     let pool = SqlitePool::connect_lazy("sqlite:///none/none").unwrap();
     let store = SqlIdempotencyStore::new(pool);

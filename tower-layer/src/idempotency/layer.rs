@@ -35,13 +35,17 @@ use crate::{OnDisconnect, Problem};
 /// | body above the limit | 413 `unreadable-body` |
 /// | the store or the lock backend is down | 503 `unavailable`; the handler did not run |
 /// | response above the limit | 500 `not-recorded`; the handler ran |
+/// | the handler recorded a response, and did not commit it | 500 `not-recorded`; the handler ran |
 /// | the store failed after the handler ran | 500 `outcome-unknown` |
+/// | the lock was lost, or the handler ran longer than [`max_hold`](Self::max_hold) | 503 `lost`; the handler ran, maybe only in part |
+/// | more repeats wait than [`max_waiters`](Self::max_waiters) | 409 `too-many-waiters` |
+/// | the table is missing, a record cannot be decoded, or an option is invalid | 500 `misconfigured`; the handler did not run |
 ///
 /// # What is guaranteed
 ///
-/// **The handler runs at least once, and at most one response per key is accepted.** A handler can run again after a
-/// crash, a lost lock, a disconnect, a panic, or a response that is not recorded. Its earlier run may have had a part of
-/// its effect, or all of it.
+/// **The handler of a key may run more than once, and at most one response per key is accepted.** It can run again
+/// after a crash, a lost lock, a disconnect, a panic, or a response that is not recorded. Its earlier run may have had
+/// a part of its effect, or all of it.
 ///
 /// **Only one effect per key is committed** if the handler writes to one SQL database, and records its response in the
 /// same transaction: see `store` and `IdempotentRequest` (feature `sqlx`). The key is the primary key of the records. So
@@ -179,7 +183,9 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
         self
     }
 
-    /// Sets how long a response is kept: at least 1 ms, and at most [`MAX_RETENTION`](leasehold::MAX_RETENTION).
+    /// Sets how long a response is kept: at least 1 ms, and at most [`MAX_RETENTION`](leasehold::MAX_RETENTION). With
+    /// another value, the layer refuses each request with a key as `misconfigured`. A database keeps whole seconds: it
+    /// rounds the value up.
     pub const fn keep(mut self, keep: Duration) -> Self {
         self.options.keep = keep;
         self
@@ -187,6 +193,12 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
 
     /// Sets which responses are recorded. The layer passes the head of each response to `record_if`. A response that is
     /// not recorded goes to the client unchanged, and a repeat runs again.
+    ///
+    /// **The default also records a 500 that a handler makes from a database error.** A repeat then gets this 500 until
+    /// [`keep`](Self::keep) has passed, even if the database works again. Do not record such responses.
+    ///
+    /// `record_if` does not apply to a response that the handler itself records with `IdempotentRequest::record`
+    /// (feature `sqlx`).
     ///
     /// # Examples
     ///

@@ -10,12 +10,13 @@ use http::header::{
 };
 use http::response::Parts;
 use http::{HeaderName, Method};
+use leasehold::{Error, InvalidOption, MAX_RETENTION};
 use tokio_util::task::TaskTracker;
 
-use crate::OnDisconnect;
 use crate::methods::Methods;
 use crate::problem::Refusal;
 use crate::source::Terms;
+use crate::{OnDisconnect, Problem};
 
 /// The default time for which a response is kept: 24 h.
 pub const DEFAULT_KEEP: Duration = Duration::from_secs(60 * 60 * 24);
@@ -76,6 +77,29 @@ impl Default for Options {
             tasks: TaskTracker::new(),
             refusal: Refusal::default(),
         }
+    }
+}
+
+impl Options {
+    /// Checks what the setters accept. Each store gets only valid options.
+    pub(super) fn check(&self) -> Result<(), Problem> {
+        let (option, value, least) = ("keep", self.keep, Duration::from_millis(1));
+        let invalid = if value < least {
+            InvalidOption::TooShort {
+                option,
+                value,
+                least,
+            }
+        } else if value > MAX_RETENTION {
+            InvalidOption::TooLong {
+                option,
+                value,
+                most: MAX_RETENTION,
+            }
+        } else {
+            return Ok(());
+        };
+        Err(Error::Option(invalid).into())
     }
 }
 

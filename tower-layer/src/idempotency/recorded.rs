@@ -43,6 +43,12 @@ impl Recorded {
         }
     }
 
+    /// Returns whether the status is that of an error.
+    #[cfg(feature = "sqlx")]
+    pub(super) const fn is_error(&self) -> bool {
+        self.status >= 400
+    }
+
     /// Returns the response for a repeated request.
     pub(super) fn replay(self) -> Result<Response<Bytes>, http::Error> {
         let mut response = Response::builder().status(self.status);

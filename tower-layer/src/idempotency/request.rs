@@ -54,6 +54,16 @@ pub struct IdempotentRequest {
     token: FencingToken,
 }
 
+/// Marks a response that its handler has recorded.
+#[derive(Debug, Clone, Copy)]
+struct RecordedByHandler;
+
+/// Removes the mark from a response. Returns the response, and whether the handler has recorded it.
+pub(super) fn take_mark<B>(mut response: Response<B>) -> (Response<B>, bool) {
+    let mark = response.extensions_mut().remove::<RecordedByHandler>();
+    (response, mark.is_some())
+}
+
 impl IdempotentRequest {
     pub(super) const fn new(call: Call, token: FencingToken) -> Self {
         Self { call, token }
@@ -65,6 +75,11 @@ impl IdempotentRequest {
     /// The layer then returns the recorded response to the client. So a header that is not
     /// [recorded](crate::IdempotencyLayer::recorded_headers) reaches the client only if the handler returns this
     /// response unchanged.
+    ///
+    /// The response is recorded even if [`record_if`](crate::IdempotencyLayer::record_if) does not accept it. If the
+    /// handler returns this response or another success, but has not committed the transaction, the client gets a 500 of
+    /// the type `not-recorded`. Nothing is recorded then, and a repeat runs again. To return an error after a rollback,
+    /// create a new response.
     ///
     /// After an error, drop the transaction. Then nothing is written. Return the error: if another execution of the
     /// request has committed, the client gets the response of that execution.
@@ -90,7 +105,7 @@ impl IdempotentRequest {
         B: Body<Data = Bytes>,
         B::Error: Into<BoxError>,
     {
-        let (head, body) = response.into_parts();
+        let (mut head, body) = response.into_parts();
         let options = &self.call.options;
         let most = options.max_response_bytes;
         let body = read(body, most).await;
@@ -101,6 +116,7 @@ impl IdempotentRequest {
         // Even a failed attempt may mean that another execution has committed.
         self.call.attempted.store(true, Ordering::Release);
         record.insert(transaction, options.keep).await?;
+        head.extensions.insert(RecordedByHandler);
         Ok(Response::from_parts(head, ResponseBody::answer(body)))
     }
 }

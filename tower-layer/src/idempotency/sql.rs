@@ -52,12 +52,14 @@ async fn accept<DB: FencedDatabase>(
     output: Result<Recorded, NotRecorded>,
 ) -> Result<Recorded, NotRecorded> {
     // The handler may have committed a response, even if it then failed or was dropped.
-    if call.attempted.load(Ordering::Acquire)
-        && let Some(recorded) = find(store, &call.key).await?
-    {
+    let attempted = call.attempted.load(Ordering::Acquire);
+    if attempted && let Some(recorded) = find(store, &call.key).await? {
         return Ok(recorded);
     }
     let recorded = output?;
+    if attempted && !recorded.is_error() {
+        return Err(not_committed().into());
+    }
     let record = record(call, token, &recorded)?;
     match store.insert(&record, call.options.keep).await {
         Ok(()) => Ok(recorded),
@@ -67,6 +69,12 @@ async fn accept<DB: FencedDatabase>(
         },
         Err(error) => Err(failed(error)),
     }
+}
+
+/// Returns the problem for a handler that returns a response as recorded, although nothing is committed.
+pub(super) fn not_committed() -> Problem {
+    let detail = "the handler recorded a response, but its transaction is not committed: commit the transaction before you return the response";
+    Problem::new(ProblemKind::NotRecorded).with_detail(detail)
 }
 
 /// Encodes a response.
@@ -102,8 +110,26 @@ fn failed(error: Error) -> NotRecorded {
         Error::Name { .. } => error.into(),
         error => {
             observe::store_failed(&error);
-            Problem::new(ProblemKind::Unavailable)
+            match error {
+                Error::Sqlx(error) if is_permanent(&error) => {
+                    let detail = "the store cannot be used: create its table, and remove records of other programs; the event `leasehold_tower.store_failed` has the cause";
+                    Problem::new(ProblemKind::Misconfigured).with_detail(detail)
+                }
+                _ => Problem::new(ProblemKind::Unavailable),
+            }
         }
     };
     NotRecorded::Refused(problem)
+}
+
+/// Returns whether the error remains until the code or the database is changed.
+fn is_permanent(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. } => true,
+        // The class 42 of SQLSTATE includes missing tables, columns and permissions. SQLite has the code 1 for them.
+        sqlx::Error::Database(error) => error
+            .code()
+            .is_some_and(|code| code.starts_with("42") || code == "1"),
+        _ => false,
+    }
 }

@@ -12,6 +12,10 @@ use tower_service::Service;
 use super::content::{fingerprint, read};
 use super::options::Options;
 use super::recorded::Recorded;
+#[cfg(feature = "sqlx")]
+use super::request::take_mark;
+#[cfg(feature = "sqlx")]
+use super::sql::not_committed;
 use super::store::{Call, NotRecorded, Store};
 use crate::problem::{Dialect, outcome_unknown};
 use crate::source::Source;
@@ -87,6 +91,7 @@ where
     B: Body<Data = Bytes> + Send,
     B::Error: Into<BoxError>,
 {
+    shared.options.check()?;
     let call = Call {
         key,
         fingerprint: fingerprint.clone(),
@@ -120,7 +125,9 @@ where
             (ProblemKind::Contended, false) => {
                 problem.with_detail("a request with the same key is outstanding")
             }
-            (ProblemKind::Unavailable, true) => outcome_unknown("the response was not recorded"),
+            (ProblemKind::Unavailable | ProblemKind::Misconfigured, true) => {
+                outcome_unknown("the response was not recorded")
+            }
             _ => problem,
         }),
     }
@@ -154,8 +161,12 @@ where
             return Err(NotRecorded::Passed);
         }
     };
+    #[cfg(feature = "sqlx")]
+    let (response, by_handler) = take_mark(response);
+    #[cfg(not(feature = "sqlx"))]
+    let by_handler = false;
     let (head, body) = response.into_parts();
-    if !(options.record_if)(&head) {
+    if !by_handler && !(options.record_if)(&head) {
         let response = Response::from_parts(head, ResponseBody::passing(body));
         run.output = Some(Ok(response));
         return Err(NotRecorded::Passed);
@@ -167,5 +178,10 @@ where
     let recorded = Recorded::new(fingerprint, &head, &options.headers, body.clone());
     run.recorded = Some(recorded.clone());
     run.output = Some(Ok(Response::from_parts(head, ResponseBody::answer(body))));
+    #[cfg(feature = "sqlx")]
+    if by_handler {
+        // The store must not insert this response. If the handler has committed it, the store finds it.
+        return Err(not_committed().into());
+    }
     Ok(recorded)
 }

@@ -11,11 +11,13 @@ use http::header::{HeaderName, HeaderValue};
 use http::{HeaderMap, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{Full, StreamBody};
-use leasehold::LockManager;
-use leasehold_tower::{DEFAULT_MAX_RESPONSE_BYTES, MAX_RESPONSE_BYTES, Problem, ProblemKind};
+use leasehold::{LockManager, MAX_RETENTION};
+use leasehold_tower::{
+    DEFAULT_MAX_RESPONSE_BYTES, IdempotencyLayer, MAX_RESPONSE_BYTES, Problem, ProblemKind,
+};
 use tower::{Layer, ServiceExt, service_fn};
 
-use super::site::{Site, in_sqlite, pay};
+use super::site::{Site, in_sqlite, key, pay};
 use crate::tools::document;
 
 #[tokio::test]
@@ -130,11 +132,56 @@ async fn response_with_trailers_or_a_failed_body_is_not_recorded() {
 #[tokio::test]
 async fn expired_response_is_not_returned() {
     let (layer, _pool) = in_sqlite(&LockManager::in_process()).await;
-    let site = Site::new(layer.keep(Duration::ZERO), async |run, _| {
+    let site = Site::new(layer.keep(Duration::from_millis(1)), async |run, _| {
         format!("run {run}")
     });
     assert_eq!(site.send(pay("k", "10")).await.body, "run 1");
-    assert_eq!(site.send(pay("k", "another request")).await.body, "run 2");
+    // Until the record expires, its key is used for another request.
+    let other = loop {
+        let other = site.send(pay("k", "another request")).await;
+        if other.status != StatusCode::UNPROCESSABLE_ENTITY {
+            break other;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert_eq!(other.body, "run 2");
+}
+
+#[tokio::test]
+async fn invalid_time_to_keep_is_refused_in_the_same_way_by_each_store() {
+    let locks = LockManager::in_process();
+    let (in_sqlite, _pool) = in_sqlite(&locks).await;
+    let layers = [in_sqlite, IdempotencyLayer::new(locks, key())];
+    let nanosecond = Duration::from_nanos(1);
+    let least = Duration::from_millis(1);
+    for keep in [
+        Duration::ZERO,
+        least - nanosecond,
+        MAX_RETENTION + nanosecond,
+        Duration::MAX,
+    ] {
+        let mut problems = Vec::new();
+        for layer in layers.clone() {
+            let site = Site::new(layer.keep(keep), async |_, _| "done");
+            problems.push(document(site.raw(pay("k", "10")).await).await);
+            assert_eq!(site.runs(), 0, "{keep:?}");
+        }
+        assert_eq!(problems[0], problems[1]);
+        let (status, problem) = &problems[0];
+        assert_eq!(*status, 500);
+        assert_eq!(problem["type"], ProblemKind::Misconfigured.uri());
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.starts_with(&format!("keep is {keep:?}")), "{detail}");
+    }
+    for keep in [least, MAX_RETENTION] {
+        for layer in layers.clone() {
+            let site = Site::new(layer.keep(keep), async |_, _| "done");
+            assert_eq!(
+                site.send(pay(&format!("{keep:?}"), "10")).await.body,
+                "done"
+            );
+        }
+    }
 }
 
 #[tokio::test]

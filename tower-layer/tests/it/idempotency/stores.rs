@@ -7,14 +7,15 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use http::StatusCode;
 use leasehold::LockManager;
-use leasehold_sqlx::{FencedDatabase, SqlIdempotencyStore};
+use leasehold_sqlx::{FencedDatabase, IdempotencyRecord, SqlIdempotencyStore};
 use leasehold_testkit::servers::{MariaDbServer, PostgresServer, RedisServer};
 use leasehold_tower::IdempotencyLayer;
+use sqlx::SqlitePool;
 use sqlx::mysql::MySqlPool;
 use sqlx::postgres::PgPool;
 use sqlx::{Acquire, Pool};
 
-use super::site::{Layer, Site, in_sqlite, key, pay};
+use super::site::{LOCK, Layer, Site, in_sqlite, key, pay};
 
 /// Two instances have the same store, but each has its own layer and manager.
 async fn replays(instances: [Layer; 2]) {
@@ -150,7 +151,7 @@ async fn where_the_locks_are_failed_requests_run_again_and_large_responses_are_r
         let first = site.clone();
         let first = tokio::spawn(async move { first.send(pay("k", "10")).await });
         assert!(first.await.unwrap_err().is_panic());
-        crate::tools::until_free(&locks, super::site::LOCK).await;
+        crate::tools::until_free(&locks, LOCK).await;
         assert_eq!(site.send(pay("k", "10")).await.status, 503);
         assert_eq!(
             site.refused(pay("k", "10")).await,
@@ -160,4 +161,41 @@ async fn where_the_locks_are_failed_requests_run_again_and_large_responses_are_r
         assert_eq!(last.body, "run 4");
         site.send(pay("k", "10")).await.assert_replays(&last);
     }
+}
+
+/// Asserts that the layer refuses a request permanently, and does not run it.
+async fn is_misconfigured<DB: FencedDatabase>(store: SqlIdempotencyStore<DB>) {
+    let layer = IdempotencyLayer::new(LockManager::in_process(), key()).store(store);
+    let site = Site::new(layer, async |_, _| "done");
+    let refused = site.raw(pay("k", "10")).await;
+    assert!(!refused.headers().contains_key("retry-after"));
+    let refused = crate::tools::problem(refused).await;
+    assert_eq!(refused, (500, "misconfigured".to_owned()));
+    assert_eq!(site.runs(), 0);
+}
+
+#[tokio::test]
+async fn record_that_cannot_be_decoded_is_a_permanent_error() {
+    let (_layer, pool) = in_sqlite(&LockManager::in_process()).await;
+    let store = SqlIdempotencyStore::new(pool);
+    let record = IdempotencyRecord {
+        key: LOCK.to_owned(),
+        token: 1,
+        response: b"shipped".to_vec(),
+    };
+    let keep = Duration::from_secs(60);
+    store.insert(&record, keep).await.unwrap();
+    is_misconfigured(store).await;
+}
+
+#[tokio::test]
+async fn missing_table_is_a_permanent_error() {
+    let pool = SqlitePool::connect("sqlite::memory:").await.unwrap();
+    is_misconfigured(SqlIdempotencyStore::new(pool)).await;
+    let server = PostgresServer::start().await.unwrap();
+    let pool = PgPool::connect(&server.url()).await.unwrap();
+    is_misconfigured(SqlIdempotencyStore::new(pool)).await;
+    let server = MariaDbServer::start().await.unwrap();
+    let pool = MySqlPool::connect(&server.url()).await.unwrap();
+    is_misconfigured(SqlIdempotencyStore::new(pool)).await;
 }

@@ -12,14 +12,14 @@ use leasehold::LockManager;
 use leasehold::backend::InProcess;
 use leasehold_sqlx::{FencedPool, SqlIdempotencyStore, ddl};
 use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
-use leasehold_tower::{IdempotencyLayer, IdempotentRequest, Problem};
+use leasehold_tower::{IdempotencyLayer, IdempotentRequest, Problem, ProblemKind};
 use sqlx::mysql::MySqlPool;
 use sqlx::postgres::PgPool;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
 use tokio::sync::Barrier;
 use tower::ServiceExt;
 
-use super::site::{Answer, LOCK, key, pay};
+use super::site::{Answer, LOCK, Layer, in_sqlite, key, pay};
 use crate::tools::document;
 
 const PAYMENTS: &str = "CREATE TABLE payments (amount VARCHAR(20))";
@@ -212,4 +212,79 @@ async fn response_is_recorded_in_the_transaction_of_a_fenced_pool() {
         .await
         .unwrap();
     assert_eq!(store.find(LOCK).await.unwrap().unwrap().token, token);
+}
+
+/// Returns an application whose handler records a response, and its database. The body of a request determines what the
+/// handler does.
+async fn recording(change: impl FnOnce(Layer) -> Layer) -> (Router, SqlitePool) {
+    let (layer, pool) = in_sqlite(&LockManager::in_process()).await;
+    sqlx::raw_sql(PAYMENTS).execute(&pool).await.unwrap();
+    let db = pool.clone();
+    let handler = async move |request: IdempotentRequest, body: String| {
+        let mut tx = db.begin().await?;
+        let insert = sqlx::query("INSERT INTO payments VALUES ($1)");
+        insert.bind(&body).execute(&mut *tx).await?;
+        let status = match body.contains("402") {
+            true => StatusCode::PAYMENT_REQUIRED,
+            false => StatusCode::CREATED,
+        };
+        let response = (status, [("set-cookie", "session=1")], body.clone()).into_response();
+        let response = request.record(&mut tx, response).await?;
+        if body.starts_with("commit") {
+            tx.commit().await?;
+        } else {
+            tx.rollback().await?;
+        }
+        Ok::<_, Problem>(match body.split_once("return ") {
+            Some((_, "another success")) => StatusCode::ACCEPTED.into_response(),
+            Some((_, "an error")) => StatusCode::CONFLICT.into_response(),
+            _ => response.into_response(),
+        })
+    };
+    let app = Router::new().route("/payments", post(handler));
+    (app.route_layer(change(layer)), pool)
+}
+
+async fn payments(pool: &SqlitePool) -> i64 {
+    let count = sqlx::query_scalar("SELECT COUNT(*) FROM payments");
+    count.fetch_one(pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn recorded_response_of_an_uncommitted_transaction_is_refused() {
+    for body in ["forget", "forget 402", "forget, return another success"] {
+        let (app, pool) = recording(|layer| layer).await;
+        for _ in 0..2 {
+            let refused = app.clone().oneshot(pay("k", body)).await.unwrap();
+            let (status, problem) = document(refused).await;
+            assert_eq!(status, 500, "{body}");
+            assert_eq!(problem["type"], ProblemKind::NotRecorded.uri(), "{body}");
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(detail.contains("commit the transaction"), "{detail}");
+        }
+        assert_eq!(payments(&pool).await, 0);
+        let store = SqlIdempotencyStore::new(pool);
+        assert_eq!(store.find(LOCK).await.unwrap(), None, "{body}");
+    }
+}
+
+#[tokio::test]
+async fn response_that_the_handler_records_does_not_depend_on_record_if() {
+    let (app, pool) = recording(|it| it.record_if(|it| it.status.is_success())).await;
+    let first = send(&app, pay("k", "commit 402")).await;
+    assert_eq!(first.status, StatusCode::PAYMENT_REQUIRED);
+    assert!(!first.is_replay());
+    assert_eq!(first.headers["set-cookie"], "session=1");
+    let repeat = send(&app, pay("k", "commit 402")).await;
+    repeat.assert_replays(&first);
+    assert_eq!(payments(&pool).await, 1);
+
+    // `record_if` still applies to another response, if nothing is committed.
+    for _ in 0..2 {
+        let error = send(&app, pay("k2", "roll back, return an error")).await;
+        assert_eq!(
+            (error.status, error.is_replay()),
+            (StatusCode::CONFLICT, false)
+        );
+    }
 }
