@@ -88,6 +88,12 @@ pub(crate) async fn at(moment: Option<LeaseInstant>) {
     }
 }
 
+/// Returns the time of day, which may jump. Use it only to find the slot of a schedule, never to measure a duration.
+#[cfg(feature = "cron")]
+pub(crate) fn wall_time() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}
+
 /// Returns the time of day in microseconds since 1970, which may jump. Use it only to compare with other machines'
 /// clocks, never to measure a duration.
 #[cfg(feature = "redlock")]

@@ -79,10 +79,11 @@
 //! The same happens on a failover to a replica that has not seen the lock yet. The first holder detects this with its
 //! next renewal, and has the smaller token.
 //!
-//! The protocol on one Redis server, including queue and hand-off, has been model-checked for two and three attempts.
-//! The model includes late and duplicate requests, crashes and deleted keys; `dev/model` in the repository lists the
-//! results and the limits of the model. It covers exclusive locks only. Readers, permits, downgrades and handovers were
-//! tested with random histories against a plain specification, in process and on a real server.
+//! The protocol on one Redis server has been model-checked for two and three attempts, including queue, hand-off, and
+//! the results that `once` records. The model includes late and duplicate requests, crashes and deleted keys;
+//! `dev/model` in the repository lists the results and the limits of the model. It covers exclusive locks only.
+//! Readers, permits, downgrades and handovers were tested with random histories against a plain specification, in
+//! process and on a real server.
 //!
 //! The protocol of [`Redlock`](backend::redlock::Redlock) and its tokens have also been model-checked, for up to five
 //! nodes and three rounds. In this model, servers restart with and without their memory. The model does not include
@@ -167,6 +168,7 @@
 //! | `blocking` | [`blocking`]: locks for code without async |
 //! | `cluster` | `redis+cluster://`: Redis Cluster |
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
+//! | `cron` | `Schedule`: the fire time that a call belongs to, for jobs that run once per fire time |
 //! | `credentials-provider` | Redis passwords and tokens that change: `RedisBuilder::credentials_provider` |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
@@ -257,6 +259,8 @@ mod metrics;
 mod options;
 mod reentrant;
 mod runtime;
+#[cfg(feature = "cron")]
+mod schedule;
 mod sweep_limit;
 
 pub use attempt_id::AttemptId;
@@ -298,6 +302,9 @@ pub use options::{
 #[cfg_attr(docsrs, doc(cfg(feature = "once")))]
 pub use options::{DEFAULT_RETENTION, MAX_RESULT_BYTES, MAX_RETENTION};
 pub use reentrant::{ReentrancyScope, ReentrantRelease};
+#[cfg(feature = "cron")]
+#[cfg_attr(docsrs, doc(cfg(feature = "cron")))]
+pub use schedule::{InvalidSchedule, Schedule, Slot};
 
 #[cfg(feature = "macros")]
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
@@ -313,6 +320,8 @@ pub mod __private {
     pub use super::macro_support::{
         AsManager, Call, FromLockError, HeldCall, LockedReturn, PendingCall, Skippable, escaped,
     };
+    #[cfg(feature = "once")]
+    pub use super::macro_support::{OnceCall, OnceReturn};
 }
 
 /// Compiles the README's examples.
@@ -326,12 +335,14 @@ struct Readme;
 mod guide {
     #[doc = include_str!("../../docs/guide/01-first-lock.md")]
     struct FirstLock;
+    #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/02-waiting.md")]
     struct Waiting;
     #[doc = include_str!("../../docs/guide/03-losing-a-lock.md")]
     struct LosingALock;
     #[doc = include_str!("../../docs/guide/05-kinds-of-lock.md")]
     struct KindsOfLock;
+    #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/06-annotated-functions.md")]
     struct AnnotatedFunctions;
     #[cfg(all(feature = "redlock", feature = "zookeeper"))]

@@ -1,11 +1,14 @@
-//! `once` in process: options, types of results, and nesting.
+//! `once` in process: options, types of results, nesting, and records without a reply.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use leasehold::backend::InProcess;
-use leasehold::{Error, InvalidOption, LockManager, MAX_RETENTION, OnceError};
+use leasehold::backend::{Applied, InProcess};
+use leasehold::conformance::{Command, Fault, Faulty};
+use leasehold::{Error, InvalidOption, LockManager, MAX_RETENTION, OnceError, Operation};
 use tokio::time::{Instant, advance, sleep};
 
 async fn fails(_lock: leasehold::LockHandle) -> Result<u32, Error> {
@@ -177,4 +180,76 @@ async fn waiters_receive_the_result_when_the_body_ends() {
     assert!(join_all(calls).await.iter().all(Result::is_ok));
     let took = started.elapsed();
     assert!(took < Duration::from_millis(110), "{took:?}");
+}
+
+/// Returns a manager that loses the reply to its first record, and whose watchdog then notices that the lock is gone.
+/// The backend replies to later records if `replies_later` is set.
+fn loses_the_reply(replies_later: bool) -> LockManager {
+    let (mut records, mut renewals) = (0, 0);
+    let backend = Faulty::new(InProcess::new(), move |call| match call.command {
+        Command::Record => {
+            records += 1;
+            match (records, renewals) {
+                (1, _) => Fault::LoseAnswer,
+                (_, 0) => Fault::Fail,
+                _ if replies_later => Fault::None,
+                _ => Fault::Fail,
+            }
+        }
+        Command::Renew => {
+            renewals += 1;
+            Fault::None
+        }
+        _ => Fault::None,
+    });
+    LockManager::new(backend)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_whose_reply_is_lost_is_confirmed_after_the_loss_of_the_lock() {
+    let locks = loses_the_reply(true);
+    let once = || locks.once("k").ttl(Duration::from_secs(3));
+    let own = once().run(async |_| Ok::<u32, Error>(1)).await;
+    assert_eq!(own.unwrap(), 1);
+    assert_eq!(once().run(fails).await.unwrap(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_record_that_is_never_confirmed_is_not_reported_as_lost() {
+    let locks = loses_the_reply(false);
+    let once = || locks.once("k").ttl(Duration::from_secs(3));
+    let own = once().run(async |_| Ok::<u32, Error>(1)).await.unwrap_err();
+    assert!(!own.is_temporary(), "the body would run again");
+    assert!(
+        matches!(
+            own,
+            Error::Backend {
+                operation: Operation::Record,
+                applied: Applied::Unknown,
+                ..
+            }
+        ),
+        "{own}"
+    );
+    assert_eq!(once().run(fails).await.unwrap(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_that_is_kept_for_less_than_a_millisecond_is_not_recorded() {
+    let records = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&records);
+    let backend = Faulty::new(InProcess::new(), move |call| {
+        counted.fetch_add(
+            u32::from(call.command == Command::Record),
+            Ordering::Relaxed,
+        );
+        Fault::None
+    });
+    let locks = LockManager::new(backend);
+    let once = || locks.once("k").keep_failure(Duration::from_micros(999));
+    assert!(matches!(once().run(fails).await, Err(Error::NoManager)));
+    assert_eq!(records.load(Ordering::Relaxed), 0);
+    let next = once().run(async |_| Ok::<u32, Error>(1));
+    assert_eq!(next.await.unwrap(), 1);
+    assert_eq!(records.load(Ordering::Relaxed), 1);
 }

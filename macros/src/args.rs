@@ -3,10 +3,10 @@ use syn::ext::IdentExt;
 use syn::parse::{ParseStream, Parser};
 use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Path, Result, Token};
 
-use crate::duration;
 use crate::mistakes::Mistakes;
+use crate::{duration, slot};
 
-const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `hold_at_least`, `guard`, `mode`, `max_concurrent`, `reentrant` and `crate`";
+const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `hold_at_least`, `guard`, `mode`, `max_concurrent`, `reentrant`, `once`, `keep_failure`, `slot` and `crate`";
 
 /// The arguments of the attribute.
 #[derive(Default)]
@@ -24,6 +24,10 @@ pub(crate) struct Args {
     pub(crate) mode: Option<(Mode, Span)>,
     pub(crate) permits: Option<Expr>,
     pub(crate) reentrant: Option<Span>,
+    /// The values of `once`, `keep_failure` and `slot`, and the positions of the options for errors.
+    pub(crate) once: Option<(TokenStream, Span)>,
+    pub(crate) keep_failure: Option<(TokenStream, Span)>,
+    pub(crate) slot: Option<(TokenStream, Span)>,
     pub(crate) root: Option<Path>,
 }
 
@@ -222,6 +226,12 @@ impl Parsing<'_> {
                 self.mistakes.at(name.span(), message);
                 skip_to_comma(input)?;
             }
+            "once" => args.once = Some((duration::parse(&text, &expression(input)?)?, name.span())),
+            "keep_failure" => {
+                let time = duration::parse(&text, &expression(input)?)?;
+                args.keep_failure = Some((time, name.span()));
+            }
+            "slot" => args.slot = Some((slot::parse(&expression(input)?)?, name.span())),
             "crate" => args.root = Some(input.call(Path::parse_mod_style)?),
             _ => {
                 let message = format!("unknown option `{text}`; the options are {OPTIONS}");

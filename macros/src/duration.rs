@@ -39,7 +39,7 @@ fn of_literal(option: &str, literal: &LitStr) -> Result<Duration> {
     let (number, unit) = text.split_at(digits);
     if number.is_empty() {
         return refuse(format!(
-            "`{text}` is not a duration: write a number and a unit (`ms`, `s`, `m`, `h`), as in `{option} = \"30s\"`"
+            "`{text}` is not a duration: write a number and a unit (`ms`, `s`, `m`, `h`, `d`), as in `{option} = \"30s\"`"
         ));
     }
     let millis_per_unit = match unit {
@@ -47,14 +47,15 @@ fn of_literal(option: &str, literal: &LitStr) -> Result<Duration> {
         "s" => 1000,
         "m" => 60 * 1000,
         "h" => 60 * 60 * 1000,
+        "d" => 24 * 60 * 60 * 1000,
         "" => {
             return refuse(format!(
-                "`{text}` has no unit: write `{option} = \"{number}s\"`; units are `ms`, `s`, `m` and `h`"
+                "`{text}` has no unit: write `{option} = \"{number}s\"`; units are `ms`, `s`, `m`, `h` and `d`"
             ));
         }
         _ => {
             return refuse(format!(
-                "unknown unit `{unit}`: write a whole number and one of `ms`, `s`, `m` and `h`, as in `{option} = \"90s\"`"
+                "unknown unit `{unit}`: write a whole number and one of `ms`, `s`, `m`, `h` and `d`, as in `{option} = \"90s\"`"
             ));
         }
     };
@@ -64,7 +65,7 @@ fn of_literal(option: &str, literal: &LitStr) -> Result<Duration> {
         .and_then(|number: u64| number.checked_mul(millis_per_unit));
     match millis.map(Duration::from_millis) {
         None => refuse(format!("`{text}` is too large")),
-        Some(Duration::ZERO) if option != "wait" => refuse(format!(
+        Some(Duration::ZERO) if !["wait", "keep_failure"].contains(&option) => refuse(format!(
             "`{option}` cannot be zero: write a duration, as in `{option} = \"30s\"`"
         )),
         Some(ttl) if option == "ttl" && ttl > LONGEST_TTL => refuse(

@@ -12,6 +12,7 @@ use crate::function::{self, Function};
 use crate::key::Key;
 use crate::kind;
 use crate::mistakes::Mistakes;
+use crate::once;
 use crate::respan::{meaning, rename_self};
 
 /// Returns the function with its lock. If there are mistakes, returns compile errors and the original function.
@@ -21,6 +22,7 @@ pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream 
     let keys = args.keys.iter().cloned();
     let keys: Vec<Key> = keys.map(|key| Key::parse(key, &mut mistakes)).collect();
     let kind = kind::step(&args, &mut mistakes);
+    once::check(&args, &mut mistakes);
     let Some(mut function) = mistakes.noted(syn::parse2::<Function>(item.clone())) else {
         let errors = mistakes.into_compile_errors();
         return quote!(#errors #item);
@@ -146,51 +148,63 @@ impl Place {
         let within = |tokens| rename_self(tokens, self.receiver.as_ref());
         let call = lock.to_call(&root, self.arguments.known(), within);
         let options = options(args, within);
-        let guard = args
-            .guard
-            .as_ref()
-            .map(|name| quote_spanned!(Span::mixed_site()=> let #name = __held.handle();));
-        let answering = match args.contended {
-            Contended::Error => quote!(answering),
-            Contended::Skip => quote!(answering_or_skipped),
-        };
-        let run = match args.lost {
-            Lost::Cancel => quote!(run),
-            Lost::Continue => quote!(run_to_end),
-        };
         let mut output = self.output;
         ImplTraitInferred.visit_type_mut(&mut output);
-        let captured = self.arguments.captured(&[&call, &options, &self.body]);
+        let once = once::steps(args, &output, within);
+        let captured = self
+            .arguments
+            .captured(&[&call, &options, &once, &self.body]);
         let Self {
             prelude,
             body,
             boxed,
             ..
         } = self;
-        let locked = quote_spanned! {Span::mixed_site()=>
-            #prelude
-            let __call = #call #options.#answering::<#output>();
-            let __held = match __call.acquire().await {
-                ::core::result::Result::Ok(held) => held,
-                ::core::result::Result::Err(answer) => return answer,
-            };
-            #guard
-            let __output = __held
-                .#run(async move {
-                    #captured
-                    if let ::core::option::Option::Some(answer) = ::core::option::Option::None::<#output> {
-                        return answer;
-                    }
-                    #body
-                })
-                .await;
-            __held.release(__output).await
+        let body = quote_spanned! {Span::mixed_site()=>
+            {
+                #captured
+                if let ::core::option::Option::Some(answer) = ::core::option::Option::None::<#output> {
+                    return answer;
+                }
+                #body
+            }
         };
+        let locked = match &args.once {
+            Some(_) => once::run(args, &quote!(#call #options #once), &body),
+            None => held(args, &quote!(#call #options), &body, &output),
+        };
+        let locked = quote!(#prelude #locked);
         if boxed {
             quote!(::std::boxed::Box::pin(async move { #locked }))
         } else {
             locked
         }
+    }
+}
+
+/// Returns the statements that acquire the lock, run the body, and release the lock.
+fn held(args: &Args, call: &TokenStream, body: &TokenStream, output: &Type) -> TokenStream {
+    let guard = args
+        .guard
+        .as_ref()
+        .map(|name| quote_spanned!(Span::mixed_site()=> let #name = __held.handle();));
+    let answering = match args.contended {
+        Contended::Error => quote!(answering),
+        Contended::Skip => quote!(answering_or_skipped),
+    };
+    let run = match args.lost {
+        Lost::Cancel => quote!(run),
+        Lost::Continue => quote!(run_to_end),
+    };
+    quote_spanned! {Span::mixed_site()=>
+        let __call = #call.#answering::<#output>();
+        let __held = match __call.acquire().await {
+            ::core::result::Result::Ok(held) => held,
+            ::core::result::Result::Err(answer) => return answer,
+        };
+        #guard
+        let __output = __held.#run(async move #body).await;
+        __held.release(__output).await
     }
 }
 

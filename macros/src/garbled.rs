@@ -21,7 +21,7 @@ const TEMPLATES: [&str; 7] = [
     "nightly",
 ];
 
-const OPTIONS: [&str; 12] = [
+const OPTIONS: [&str; 15] = [
     "ttl = \"30s\"",
     r#"wait = "0s""#,
     r#"wait = "forever""#,
@@ -33,6 +33,9 @@ const OPTIONS: [&str; 12] = [
     "max_concurrent = 3",
     "reentrant",
     "manager = self.locks",
+    r#"once = "7d""#,
+    r#"keep_failure = "0s""#,
+    r#"slot = "0 3 * * *""#,
     "crate = ::vendored::leasehold",
 ];
 

@@ -12,7 +12,9 @@ mod garbled;
 mod key;
 mod kind;
 mod mistakes;
+mod once;
 mod respan;
+mod slot;
 #[cfg(test)]
 mod snapshot;
 

@@ -93,3 +93,23 @@ fn functions_of_each_kind() {
         );
     }
 }
+
+#[cfg(all(feature = "once", feature = "cron"))]
+#[test]
+fn functions_with_a_recorded_result() {
+    assert_reads(
+        r#""report:{day}", once = "7d""#,
+        "async fn report(day: Date) -> Result<Report, Error> { sum(day).await }",
+        include_str!("../tests/expansions/once.rs"),
+    );
+    assert_reads(
+        r#""nightly", once = KEEP, keep_failure = "0s", slot = "0 3 * * *", ttl = "10s", manager = self.locks, guard = lock"#,
+        "async fn nightly(&self) -> Result<(), Error> { self.clean(lock.token()).await }",
+        include_str!("../tests/expansions/slot.rs"),
+    );
+    assert_reads(
+        r#""hourly", once = "1h", slot = self.hourly"#,
+        "async fn hourly(&self) -> Result<(), Error> { Ok(()) }",
+        include_str!("../tests/expansions/schedule.rs"),
+    );
+}

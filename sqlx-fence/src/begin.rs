@@ -166,7 +166,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
 
     /// Begins the transaction and claims the resource. Tries again after a conflict, until the time limit elapses.
     pub(crate) async fn claimed(&self) -> Result<Transaction<'static, DB>, Error> {
-        resource::check(&self.resource)?;
+        resource::check("resource", &self.resource)?;
         let begun = Instant::now();
         loop {
             let left = self.limit.saturating_sub(begun.elapsed());
@@ -237,7 +237,7 @@ async fn attempt<DB: FencedDatabase>(
 /// transaction is cancelled, sqlx does not roll back, and returns the connection to the pool. The database would
 /// confirm later writes on that connection, and roll them back afterwards. On `MySQL` and `MariaDB` sqlx may also lose
 /// a connection if a statement is dropped while it is prepared.
-async fn to_its_end<T: Send + 'static>(
+pub(crate) async fn to_its_end<T: Send + 'static>(
     attempt: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
 ) -> Result<T, sqlx::Error> {
     let Ok(runtime) = Handle::try_current() else {

@@ -1,7 +1,9 @@
-//! Creates the required schema: the token column, and the table with the fences of resources.
+//! Creates the required schema: the token column, the table with the fences of resources, and the table with recorded
+//! responses.
 //!
-//! Add [`COLUMN_TYPE`] and the `…_FENCES` to your migrations, or call [`add_column`] and [`create_fences`] at startup.
-//! You can call both functions repeatedly, and from many processes concurrently.
+//! Add [`COLUMN_TYPE`], the `…_FENCES` and the `…_IDEMPOTENCY_RECORDS` to your migrations, or call [`add_column`],
+//! [`create_fences`] and [`create_idempotency_records`] at startup. You can call these functions repeatedly, and from
+//! many processes concurrently.
 //!
 //! On `MySQL` and `MariaDB` each of these statements commits an open transaction of its connection.
 //!
@@ -15,7 +17,10 @@ use sqlx::Acquire;
 #[cfg(feature = "backend")]
 use crate::backend::LockDatabase;
 use crate::database::{Driver, FencedDatabase};
-pub use crate::schema::{COLUMN_TYPE, MYSQL_FENCES, POSTGRES_FENCES, SQLITE_FENCES};
+pub use crate::schema::{
+    COLUMN_TYPE, MYSQL_FENCES, MYSQL_IDEMPOTENCY_RECORDS, POSTGRES_FENCES,
+    POSTGRES_IDEMPOTENCY_RECORDS, SQLITE_FENCES, SQLITE_IDEMPOTENCY_RECORDS,
+};
 #[cfg(feature = "backend")]
 pub use crate::schema::{MYSQL_LOCKS, POSTGRES_LOCKS, SQLITE_LOCKS};
 use crate::{DEFAULT_COLUMN, Error, name};
@@ -35,8 +40,30 @@ where
 {
     async move {
         let mut connection = at.acquire().await?;
-        let fences = <A::Database as Driver>::FENCES;
-        Ok(<A::Database as Driver>::create_table(&mut connection, fences).await?)
+        let create = <A::Database as Driver>::CREATE_FENCES;
+        Ok(<A::Database as Driver>::create(&mut connection, create).await?)
+    }
+}
+
+/// Creates the table `idempotency_records` of [`SqlIdempotencyStore`](crate::SqlIdempotencyStore) if it does not exist.
+///
+/// # Errors
+///
+/// Returns [`Error::Sqlx`] if the database fails, for example if the role may not create tables.
+#[expect(
+    clippy::manual_async_fn,
+    reason = "the future of an `async fn` over `Acquire` cannot be spawned"
+)]
+pub fn create_idempotency_records<'a, 'c: 'a, A>(
+    at: A,
+) -> impl Future<Output = Result<(), Error>> + Send + 'a
+where
+    A: Acquire<'c, Database: FencedDatabase> + Send + 'a,
+{
+    async move {
+        let mut connection = at.acquire().await?;
+        let create = <A::Database as Driver>::CREATE_IDEMPOTENCY_RECORDS;
+        Ok(<A::Database as Driver>::create(&mut connection, create).await?)
     }
 }
 
@@ -57,8 +84,8 @@ where
 {
     async move {
         let mut connection = at.acquire().await?;
-        let locks = <A::Database as LockDatabase>::LOCKS;
-        Ok(<A::Database as Driver>::create_table(&mut connection, locks).await?)
+        let create = <A::Database as LockDatabase>::LOCKS;
+        Ok(<A::Database as Driver>::create(&mut connection, create).await?)
     }
 }
 

@@ -105,10 +105,19 @@ pub enum Error {
         /// The time limit of the wait.
         limit: Duration,
     },
+    /// A response is already recorded for the idempotency key. Roll back the transaction, because the work of the
+    /// earlier request is committed.
+    #[error(
+        "a response is already recorded for `{key}`: roll back this transaction, and return the recorded response"
+    )]
+    AlreadyRecorded {
+        /// The idempotency key.
+        key: String,
+    },
     /// A name is invalid.
     #[error("`{name}` is not a valid name for a {what}: {remedy}")]
     Name {
-        /// The kind of the name: a column, a table or a resource.
+        /// The kind of the name: a column, a table, a resource or an idempotency key.
         what: &'static str,
         /// The name, shortened to 64 characters.
         name: String,

@@ -53,6 +53,7 @@
 //! | [`FencedPool::begin`] | as `Fence::begin`, and the rows that it writes | as `Fence::begin` |
 //! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | no additional round trip |
 //! | [`Fence::begin`] | everything in the transaction, including reads, from its beginning | one additional statement on Postgres and `SQLite`, two on `MySQL` and `MariaDB`; on `SQLite` also three settings within the process |
+//! | [`SqlIdempotencyStore`] | work that runs again: one effect per idempotency key is committed | one statement for a repeat; for a new key two, and one in the transaction of the work |
 //! | [`SqlFenceStore`] | resources outside of the database | its own transaction, begun as by `Fence::begin` |
 //! | [`mark`] | a row against changes between a read and a write, for locks without a token | two statements |
 //!
@@ -154,6 +155,7 @@ pub mod ddl;
 mod error;
 mod event;
 mod fence;
+mod idempotency;
 mod isolation;
 #[doc = include_str!("mark.md")]
 pub mod mark {}
@@ -161,6 +163,7 @@ mod name;
 mod observe;
 mod pool;
 mod query;
+mod record;
 mod resource;
 mod rewrite;
 mod schema;
@@ -175,9 +178,11 @@ pub use self::begin::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
 pub use self::fence::Fence;
+pub use self::idempotency::{OpenTransaction, SqlIdempotencyStore};
 pub use self::isolation::Isolation;
 pub use self::pool::{FencedBegin, FencedConnection, FencedPool, FencedTransaction};
 pub use self::query::{Fenceable, FencedExt, FencedQuery};
+pub use self::record::IdempotencyRecord;
 pub use self::store::SqlFenceStore;
 
 /// The default name of the token column.

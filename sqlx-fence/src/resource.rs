@@ -1,20 +1,20 @@
-//! Checks the names of resources and the tokens in their rows.
+//! Checks the names of resources and idempotency keys, and the tokens in their rows.
 
 use leasehold::{FencingToken, Stale};
 
 use crate::Error;
 
-/// The length of the column in the table of `MySQL`.
+/// The length of the columns in the tables of `MySQL`.
 const LONGEST: usize = 512;
 
-/// Refuses names that some database would truncate or confuse with others.
-pub(crate) fn check(resource: &str) -> Result<(), Error> {
-    if !resource.is_empty() && resource.len() <= LONGEST && !resource.contains('\0') {
+/// Refuses names that some database would truncate or confuse with others. `what` is the kind of the name.
+pub(crate) fn check(what: &'static str, name: &str) -> Result<(), Error> {
+    if !name.is_empty() && name.len() <= LONGEST && !name.contains('\0') {
         return Ok(());
     }
     Err(Error::Name {
-        what: "resource",
-        name: resource.chars().take(64).collect(),
+        what,
+        name: name.chars().take(64).collect(),
         remedy: "use 1 to 512 bytes, without NUL",
     })
 }

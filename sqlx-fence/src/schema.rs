@@ -17,6 +17,25 @@ pub const MYSQL_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
 pub const SQLITE_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
     resource TEXT COLLATE BINARY PRIMARY KEY NOT NULL, token BIGINT NOT NULL) WITHOUT ROWID";
 
+/// The table for [`SqlIdempotencyStore`](crate::SqlIdempotencyStore) on Postgres. `expires_at` is in seconds since 1970,
+/// by the clock of the database.
+pub const POSTGRES_IDEMPOTENCY_RECORDS: &str = "CREATE TABLE IF NOT EXISTS idempotency_records (\
+    idempotency_key TEXT COLLATE \"C\" PRIMARY KEY, token BIGINT NOT NULL, \
+    response BYTEA NOT NULL, expires_at BIGINT NOT NULL); \
+    CREATE INDEX IF NOT EXISTS idempotency_records_expires_at ON idempotency_records (expires_at)";
+
+/// The same table as [`POSTGRES_IDEMPOTENCY_RECORDS`], on `MySQL` and `MariaDB`.
+pub const MYSQL_IDEMPOTENCY_RECORDS: &str = "CREATE TABLE IF NOT EXISTS idempotency_records (\
+    idempotency_key VARBINARY(512) PRIMARY KEY, token BIGINT NOT NULL, \
+    response MEDIUMBLOB NOT NULL, expires_at BIGINT NOT NULL, \
+    INDEX idempotency_records_expires_at (expires_at)) ENGINE=InnoDB";
+
+/// The same table as [`POSTGRES_IDEMPOTENCY_RECORDS`], on `SQLite`.
+pub const SQLITE_IDEMPOTENCY_RECORDS: &str = "CREATE TABLE IF NOT EXISTS idempotency_records (\
+    idempotency_key TEXT COLLATE BINARY PRIMARY KEY NOT NULL, token BIGINT NOT NULL, \
+    response BLOB NOT NULL, expires_at BIGINT NOT NULL); \
+    CREATE INDEX IF NOT EXISTS idempotency_records_expires_at ON idempotency_records (expires_at)";
+
 /// The table for [`SqlBackend`](crate::SqlBackend) on Postgres. Half of each page stays free for new versions of its
 /// rows, so that most changes do not touch the index.
 #[cfg(feature = "backend")]

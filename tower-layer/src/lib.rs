@@ -31,6 +31,7 @@
 //! |---|---|
 //! | [`LockLayer`] | HTTP and gRPC servers: axum 0.8, tonic 0.14, any Tower service of `http` requests |
 //! | [`service::LockedService`] | Tower services of any other kind |
+//! | `IdempotencyLayer` (feature `idempotency`) | requests with the header `Idempotency-Key`: repeats get the response of the first request |
 //! | [`SendFencingTokenLayer`] | HTTP clients that hold a lock: sends its fencing token |
 //! | [`FenceLayer`] | the server that these clients write to: refuses older tokens |
 //! | [`Problem`] | handlers that acquire locks themselves, with a `State<LockManager>`: use `?` in them |
@@ -46,8 +47,8 @@
 //! - If the backend is down, the layer refuses requests. No request runs without its lock.
 //! - The guarantees and limits of [`leasehold`] locks apply.
 //!
-//! A lock does not make requests idempotent: a duplicate request runs again if it arrives after the first response. A
-//! request that was cancelled may be partly done, and its last statement may still commit while the next holder runs:
+//! A lock does not make requests idempotent: a duplicate request runs again if it arrives after the first response. Use
+//! `IdempotencyLayer` for such requests. A request that was cancelled may be partly done, and its last statement may still commit while the next holder runs:
 //! see [`OnDisconnect`]. A lock alone does not protect data: pass the fencing token to the resource that you write to.
 //!
 //! # Order of layers
@@ -197,19 +198,23 @@
 //! | <span id="stale">`stale`</span> | 412 | `FAILED_PRECONDITION` | a newer holder has used the resource |
 //! | <span id="missing-token">`missing-token`</span> | 428 | `INVALID_ARGUMENT` | the resource requires a fencing token |
 //! | <span id="invalid-token">`invalid-token`</span> | 400 | `INVALID_ARGUMENT` | the fencing token is invalid, or larger than any lock can have yet |
+//! | <span id="key-reused">`key-reused`</span> | 422 | `INVALID_ARGUMENT` | the idempotency key was already used for a request with another method, path, query or body |
+//! | <span id="unreadable-body">`unreadable-body`</span> | 413 | `INVALID_ARGUMENT` | the body of a request with an idempotency key is too long; 400 if it ended with an error or has trailers |
+//! | <span id="not-recorded">`not-recorded`</span> | 500 | `UNKNOWN` | the response to a request with an idempotency key is too long or has trailers, or its handler did not commit it; the handler ran |
 //!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
 //! | `axum` (default) | path parameters and matched paths of axum 0.8, extractors and `Problem: IntoResponse` |
-//! | `sqlx` | `Problem: From<leasehold_sqlx::Error>` and `From<sqlx::Error>`; needs Rust 1.94 |
+//! | `idempotency` | `IdempotencyLayer` and `key::idempotency_key` |
+//! | `sqlx` | `Problem: From<leasehold_sqlx::Error>` and `From<sqlx::Error>`, and with `idempotency` a store in SQL; needs Rust 1.94 |
 //! | `tonic` | a gRPC status for refused gRPC calls; `tonic::Status: From<Problem>` |
 //!
 //! # Traces
 //!
 //! Events: `leasehold_tower.refused` (`WARN` if the server caused the refusal, else `DEBUG`), and `.stale`,
-//! `.went_on_without_lock` and `.body_outlived_lock` (`WARN`). The field `event` of each event contains its name.
+//! `.went_on_without_lock`, `.body_outlived_lock` and `.store_failed` (`WARN`). The field `event` of each event contains its name.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;
@@ -217,6 +222,8 @@ mod event;
 mod fence;
 mod future;
 mod giving;
+#[cfg(feature = "idempotency")]
+mod idempotency;
 pub mod key;
 mod lock;
 mod locked;
@@ -233,6 +240,15 @@ pub use self::fence::{
     FencedToken, SendFencingTokenLayer, SendFencingTokenService,
 };
 pub use self::future::ResponseFuture;
+#[cfg(all(feature = "idempotency", feature = "sqlx"))]
+#[cfg_attr(docsrs, doc(cfg(all(feature = "idempotency", feature = "sqlx"))))]
+pub use self::idempotency::IdempotentRequest;
+#[cfg(feature = "idempotency")]
+#[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
+pub use self::idempotency::{
+    DEFAULT_KEEP, DEFAULT_MAX_REQUEST_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_RECORDED_HEADERS,
+    IDEMPOTENCY_REPLAYED, IdempotencyLayer, IdempotencyService, MAX_RESPONSE_BYTES,
+};
 pub use self::lock::{DEFAULT_MAX_HOLD, LockLayer, LockService, OnDisconnect};
 pub use self::locked::Locked;
 pub use self::on_loss::OnLoss;
@@ -243,7 +259,13 @@ pub use self::source::DEFAULT_MAX_WAITERS;
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Compiles the examples in this crate's README, in that of the repository, and in a chapter of the guide.
-#[cfg(all(doctest, feature = "axum", feature = "sqlx", feature = "tonic"))]
+#[cfg(all(
+    doctest,
+    feature = "axum",
+    feature = "idempotency",
+    feature = "sqlx",
+    feature = "tonic"
+))]
 mod guide {
     #[doc = include_str!("../README.md")]
     struct Readme;

@@ -31,3 +31,13 @@ pub(crate) fn body_outlived(key: &str) {
         "a lock was released before the end of its response body"
     );
 }
+
+#[cfg(all(feature = "idempotency", feature = "sqlx"))]
+pub(crate) fn store_failed(error: &leasehold_sqlx::Error) {
+    event!(
+        warn,
+        "leasehold_tower.store_failed",
+        { error = error as &dyn std::error::Error },
+        "the store of recorded responses failed"
+    );
+}

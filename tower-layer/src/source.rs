@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use leasehold::kind::Kind;
 use leasehold::{Error, Lock, LockGuard, LockManager};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::{Problem, ProblemKind};
 
@@ -41,6 +41,19 @@ pub(crate) struct Terms {
     pub(crate) hold_at_least: Option<Duration>,
     /// The longest wait. Zero means no wait.
     pub(crate) wait: Duration,
+}
+
+#[cfg(feature = "idempotency")]
+impl Terms {
+    pub(crate) fn of_once(self, mut once: leasehold::Once) -> leasehold::Once {
+        if let Some(ttl) = self.ttl {
+            once = once.ttl(ttl);
+        }
+        if let Some(max_hold) = self.max_hold {
+            once = once.max_hold(max_hold);
+        }
+        once
+    }
 }
 
 /// Acquires locks, and limits the number of waiters. Clones share the limit.
@@ -102,10 +115,14 @@ impl Source {
         if !waiting_may_help {
             return Err(error.into());
         }
-        let Ok(_waiting) = self.waiters.try_acquire() else {
-            return Err(NotLocked::TooManyWaiters);
-        };
+        let _waiting = self.waiter()?;
         Ok(lock.wait(wait).acquire().await?)
+    }
+
+    /// Counts a request as a waiter until the permit is dropped.
+    pub(crate) fn waiter(&self) -> Result<SemaphorePermit<'_>, NotLocked> {
+        let permit = self.waiters.try_acquire();
+        permit.map_err(|_| NotLocked::TooManyWaiters)
     }
 }
 

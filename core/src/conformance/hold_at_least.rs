@@ -91,8 +91,8 @@ pub async fn a_released_lock_stays_taken<B: Backend>(connect: impl AsyncFn() -> 
     };
     let other = || world.there.lock(&world.key);
     for is_dropped in [false, true] {
-        let guard = world.lock().acquire().await.expect("acquire");
         let acquired = Instant::now();
+        let guard = world.lock().acquire().await.expect("acquire");
         let handle = guard.handle();
         if is_dropped {
             drop(guard);
@@ -126,8 +126,8 @@ pub async fn a_shutdown_leaves_the_lock_taken<B: Backend>(connect: impl AsyncFn(
     let Some(world) = World::new(&connect, "shutdown").await else {
         return;
     };
-    let _guard = world.lock().acquire().await.expect("acquire");
     let acquired = Instant::now();
+    let _guard = world.lock().acquire().await.expect("acquire");
     let shutdown = in_time("a shutdown ends", world.here.shutdown()).await;
     shutdown.expect("shutdown");
     let other = || world.there.lock(&world.key);
@@ -143,8 +143,8 @@ pub async fn waiters_wait_for_the_end<B: Backend>(connect: impl AsyncFn() -> B) 
     };
     let minimum = world.minimum * 2;
     let lock = world.here.lock(&world.key).hold_at_least(minimum);
-    let guard = lock.acquire().await.expect("acquire");
     let acquired = Instant::now();
+    let guard = lock.acquire().await.expect("acquire");
     let served: Arc<Mutex<Vec<(usize, Instant)>>> = Arc::default();
     let mut tasks = JoinSet::new();
     for place in 0..WAITERS {
@@ -204,16 +204,17 @@ pub async fn shares_stay_taken<B: Backend>(connect: impl AsyncFn() -> B) {
         for is_downgraded in [false, true] {
             let (acquired, reader) = if is_downgraded {
                 loop {
-                    let writer = world.lock().acquire().await.expect("acquire");
                     let acquired = Instant::now();
+                    let writer = world.lock().acquire().await.expect("acquire");
                     // A writer whose downgrade fails is released.
                     if let Ok(reader) = writer.downgrade().await {
                         break (acquired, reader);
                     }
                 }
             } else {
+                let acquired = Instant::now();
                 let reader = read(here).hold_at_least(world.minimum).acquire().await;
-                (Instant::now(), reader.expect("acquire"))
+                (acquired, reader.expect("acquire"))
             };
             let _outcome = reader.release().await;
             became_free(|| read(there)).await;
@@ -224,8 +225,8 @@ pub async fn shares_stay_taken<B: Backend>(connect: impl AsyncFn() -> B) {
         let key = fresh_name("permits");
         let permits = |locks: &LockManager| locks.semaphore(&key, 2);
         let lock = permits(here).hold_at_least(world.minimum);
-        let guard = lock.acquire().await.expect("acquire");
         let acquired = Instant::now();
+        let guard = lock.acquire().await.expect("acquire");
         let _outcome = guard.release().await;
         let other = permits(there).acquire().await.expect("acquire");
         world.is_taken(acquired, || permits(there)).await;
@@ -244,7 +245,7 @@ pub async fn a_new_holder_has_its_own_time<B: Backend>(connect: impl AsyncFn() -
     let other = || world.there.lock(&world.key);
     for has_minimum in [false, true] {
         let given = world.here.lock(&world.key).hold_at_least(SOON * 3);
-        let taken = loop {
+        let (taken, acquired) = loop {
             let given = given.clone().acquire().await.expect("acquire");
             // A lock whose handover fails is released.
             let Ok(ticket) = given.hand_over().await else {
@@ -254,14 +255,14 @@ pub async fn a_new_holder_has_its_own_time<B: Backend>(connect: impl AsyncFn() -
                 .await;
                 continue;
             };
-            let accept = world.there.accept(&ticket);
-            break match has_minimum {
+            let (accept, sent) = (world.there.accept(&ticket), Instant::now());
+            let taken = match has_minimum {
                 true => accept.hold_at_least(world.minimum).await,
                 false => accept.await,
             };
+            break (taken, sent);
         };
-        let (taken, acquired) = (taken.expect("accept"), Instant::now());
-        let _outcome = taken.release().await;
+        let _outcome = taken.expect("accept").release().await;
         if has_minimum {
             world.is_taken(acquired, other).await;
         } else {
@@ -284,10 +285,10 @@ pub async fn the_locks_of_a_set_stay_taken<B: Backend>(connect: impl AsyncFn() -
         seen.is_ok_and(|seen| seen.waiting == 1)
     })
     .await;
+    let acquired = Instant::now();
     let _outcome = held.release().await;
     let guard = in_time("it is granted", waiting).await.expect("no panic");
-    let (guard, acquired) = (guard.expect("acquire"), Instant::now());
-    let _outcome = guard.release().await;
+    let _outcome = guard.expect("acquire").release().await;
     for key in &keys {
         world.is_taken(acquired, || world.there.lock(key)).await;
     }

@@ -179,6 +179,11 @@ pub enum Error {
     /// An option is not valid.
     #[error(transparent)]
     Option(#[from] InvalidOption),
+    /// The cron expression is not valid.
+    #[cfg(feature = "cron")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "cron")))]
+    #[error(transparent)]
+    Schedule(#[from] crate::InvalidSchedule),
     /// The number is not a fencing token.
     #[error(transparent)]
     Token(#[from] InvalidToken),
@@ -231,11 +236,16 @@ impl Error {
     }
 
     /// Returns whether the same call may succeed later: the lock was busy, the backend had a temporary fault, or the
-    /// body of another caller failed.
+    /// body of another caller failed. Returns false if a body has completed and only its record failed.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
             Self::TimedOut { .. } => true,
+            // The body has completed, so the same call would run it again.
+            Self::Backend {
+                operation: Operation::Record,
+                ..
+            } => false,
             Self::Backend { source, .. } => source.is_temporary(),
             #[cfg(feature = "once")]
             Self::Once(OnceError::Failed { .. }) => true,

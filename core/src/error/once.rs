@@ -9,8 +9,8 @@ use crate::{FencingToken, Key};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OnceError {
-    /// The body of another caller failed. The next caller after the time that
-    /// [`keep_failure`](crate::Once::keep_failure) has set runs its own body.
+    /// The body of another caller failed. When [`keep_failure`](crate::Once::keep_failure) has elapsed, the next caller
+    /// runs its own body.
     #[error(
         "the body of another caller failed on `{key}` (token {token}); try again later: {message}"
     )]
@@ -22,7 +22,7 @@ pub enum OnceError {
         /// The text of the body's error.
         message: String,
     },
-    /// The result is larger than [`MAX_RESULT_BYTES`](crate::MAX_RESULT_BYTES). The body has completed, and nothing is recorded.
+    /// The result is larger than [`MAX_RESULT_BYTES`](crate::MAX_RESULT_BYTES). The body has completed, and its result is not recorded.
     #[error(
         "the result of `{key}` has {size} bytes, and at most {MAX_RESULT_BYTES} can be recorded; store it elsewhere, \
          and return its address"
@@ -33,7 +33,7 @@ pub enum OnceError {
         /// The size of the result as JSON, in bytes.
         size: usize,
     },
-    /// The result cannot be written as JSON. The body has completed, and nothing is recorded.
+    /// The result cannot be written as JSON. The body has completed, and its result is not recorded.
     #[error("the result of `{key}` cannot be written as JSON; change its type")]
     Encode {
         /// The key.

@@ -27,3 +27,6 @@
 //! - An outcome expires after its retention time, and no key on the server is without a TTL.
 //!   `leasehold::once::a_result_is_kept_for_its_retention_time`,
 //!   `leasehold::redis::once::each_key_of_a_result_has_a_ttl`
+//! - Processes whose clocks are wrong by less than 500 ms compute the same slot of a `Schedule`, and so the same key.
+//!   `leasehold::schedule::processes_whose_clocks_are_wrong_by_less_than_500_ms_name_the_same_slot`,
+//!   `leasehold_nemesis::processes::schedule::each_slot_runs_once_although_clocks_differ_and_with_a_lock_alone_it_does_not`

@@ -204,11 +204,12 @@ impl<K: Kind> Lock<K> {
         self
     }
 
-    /// Sets how long the lock stays taken at least, even if it is released before. Use it for a short job that several
+    /// Sets the minimum time for which the lock stays taken, even if you release it earlier. Use it for a short job that several
     /// processes start at the same time of day: a process with a slow clock then finds the lock taken, and does not run
-    /// the job again. `hold_at_least` must be longer than the largest difference between the clocks.
+    /// the job again. `hold_at_least` must be longer than the largest difference between the clocks,
+    /// and shorter than the interval of the job.
     ///
-    /// The time counts from when the acquire returns. If the lock is released before, the guard ends immediately, and
+    /// The time counts from when the grant arrives. If the lock is released before, the guard ends immediately, and
     /// the process may exit. The backend ends the lock when `hold_at_least` has passed, and then serves its waiters, up
     /// to about a second later. Until then the lock counts as held in [`inspect`](crate::LockManager::inspect), and
     /// [`force_release`](crate::LockManager::force_release) ends it.

@@ -18,6 +18,9 @@ use crate::{Error, InvalidOption, Key, LockGuard, LockHandle, LostInBody, Operat
 /// How long a failure is shared by default.
 const DEFAULT_KEEP_FAILURE: Duration = Duration::from_secs(1);
 
+/// The shortest retention time.
+const LEAST_RETENTION: Duration = Duration::from_millis(1);
+
 /// The longest text of a failure that other callers receive, in characters.
 const MAX_MESSAGE: usize = 4096;
 
@@ -27,19 +30,23 @@ const MAX_MESSAGE: usize = 4096;
 /// [retention time](Self::keep), and releases the lock in the same step. Callers that were waiting, and all later
 /// callers, receive the result and run nothing.
 ///
-/// The body of a caller that fails also ends the wait of the other callers: they receive
-/// [`OnceError::Failed`], so that many callers do not all ask a source that is down. After the time that
-/// [`keep_failure`](Self::keep_failure) sets, the next caller runs its body.
+/// If a body fails, the waiters stop waiting and receive [`OnceError::Failed`]. So a source that is down is not asked
+/// again by every waiter. When [`keep_failure`](Self::keep_failure) has elapsed, the next caller runs its body.
 ///
 /// # What is guaranteed
 ///
-/// The body runs *at least once*, and the backend accepts *one result* for each retention time. If a holder crashes,
-/// loses its lock or is cancelled, the next caller runs its own body, under a larger token. The backend refuses the
-/// result of a holder that no longer holds the lock. Work that the first holder began may still be in progress at that
+/// The backend accepts *one result* for each retention time, and a body can run *more than once* before that. If a
+/// holder crashes, loses its lock or is cancelled, the next caller runs its own body, under a larger token. The backend
+/// refuses the result of a holder that no longer holds the lock. Work that the first holder began may still be in progress at that
 /// time. So let the resource compare the [token](LockHandle::token), or make the effect idempotent.
 ///
 /// A backend that loses its data also loses results, for example a Redis server without persistence that restarts.
-/// Redis and the in-process backend support `once`; other backends return [`Error::Unsupported`].
+/// A server that evicts keys with a TTL loses results, too. Redis and the in-process backend support `once`; other
+/// backends return [`Error::Unsupported`]. The backend stores results and texts of errors as plain JSON, so do not record
+/// secrets.
+///
+/// A recorded result is not a lock: [`inspect`](crate::LockManager::inspect) does not show it, and
+/// [`force_release`](crate::LockManager::force_release) keeps it.
 ///
 /// # Examples
 ///
@@ -85,8 +92,8 @@ impl Once {
     }
 
     /// Sets how long other callers receive the failure of a body: 1 s by default, at most [`MAX_RETENTION`]. After this
-    /// time the next caller runs its body. With zero, a failure is not shared, and the first waiter runs its body
-    /// immediately. The caller whose body failed decides.
+    /// time the next caller runs its body. With less than 1 ms, a failure is not shared, and the first waiter runs its
+    /// body immediately. The caller whose body failed decides.
     pub const fn keep_failure(mut self, retention: Duration) -> Self {
         self.keep_failure = retention;
         self
@@ -98,8 +105,8 @@ impl Once {
         self
     }
 
-    /// Sets how long to wait for the result of another caller: see [`Lock::wait`]. With zero, [`run`](Self::run)
-    /// returns [`Error::TimedOut`] while another caller runs its body.
+    /// Sets how long to wait for the result of another caller: see [`Lock::wait`]. The default is the manager's `wait`,
+    /// or no limit. With zero, [`run`](Self::run) returns [`Error::TimedOut`] while another caller runs its body.
     pub fn wait(mut self, wait: Duration) -> Self {
         self.lock = self.lock.wait(wait);
         self
@@ -114,18 +121,20 @@ impl Once {
     /// Returns the recorded result, or runs `body` under the lock and records its result.
     ///
     /// The result is kept as JSON. So `T` must read what it has written. For example, `serde_json` writes a NaN as
-    /// `null`.
+    /// `null`. If a deployment changes the type, use another key, such as `report:v2`.
     ///
     /// # Errors
     ///
     /// - The errors of [`Lock::acquire`], if `body` did not begin.
     /// - [`OnceError::Failed`]: the body of another caller failed.
     /// - [`OnceError::Decode`]: the recorded result is not a `T`.
-    /// - The error of `body`. Its text is recorded for other callers.
+    /// - The error of `body`. Its text, up to 4096 characters, is recorded for other callers. If the backend is down,
+    ///   this takes up to the manager's backend retry timeout, and a failure to record the text is not reported.
     /// - [`Error::LostInBody`]: the lock was lost, or the result came too late. The result is not recorded.
     /// - [`OnceError::TooLarge`], [`OnceError::Encode`]: `body` completed, and its result cannot be recorded. Other
     ///   callers receive this as a failure.
     /// - [`Error::Backend`] with [`Operation::Record`]: `body` completed, and the backend did not confirm the record.
+    ///   If you call `run` again, the body may run again.
     ///
     /// # Cancel safety
     ///
@@ -146,7 +155,7 @@ impl Once {
             keep,
             keep_failure,
         } = self;
-        check_retention("keep", keep, Duration::from_millis(1)).map_err(Error::from)?;
+        check_retention("keep", keep, LEAST_RETENTION).map_err(Error::from)?;
         check_retention("keep_failure", keep_failure, Duration::ZERO).map_err(Error::from)?;
         let key = lock.key.clone().map_err(|error| Error::from(*error))?;
         let guard = match acquire(lock).await {
@@ -170,7 +179,7 @@ impl Once {
                 (Err(error), outcome, keep_failure)
             }
         };
-        if keep.is_zero() {
+        if keep < LEAST_RETENTION {
             return release_after(guard, &view, output).await;
         }
         // The record is boxed, so that this future is hardly larger than the body's future.

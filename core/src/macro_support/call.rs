@@ -8,6 +8,8 @@ use super::lock_target::{
 };
 use super::returned::ReturnMapping;
 use super::{AsManager, LockedReturn, PendingCall, Skippable};
+#[cfg(feature = "once")]
+use crate::Once;
 use crate::{Error, LockManager};
 
 /// One call of an annotated function, before its lock is acquired.
@@ -47,6 +49,40 @@ impl Call {
     /// Shares the lock with the enclosing calls.
     pub fn reentrant(self) -> Call<ReentrantTarget> {
         self.aiming(|ExclusiveTarget(key)| ReentrantTarget(key))
+    }
+}
+
+#[cfg(feature = "once")]
+impl Call {
+    /// Returns the key, to which a slot can be added.
+    #[cfg(feature = "cron")]
+    pub(super) fn key_mut(&mut self) -> &mut String {
+        &mut self.aim.0
+    }
+
+    /// Returns the lock and its record.
+    pub(super) fn into_once(self) -> Result<Once, Error> {
+        let manager = match self.manager {
+            Some(manager) => manager,
+            None => LockManager::current()?,
+        };
+        let TimeOptions {
+            ttl,
+            wait,
+            max_hold,
+            hold_at_least: _refused_by_the_attribute,
+        } = self.times;
+        let mut once = manager.once(self.aim.0);
+        if let Some(ttl) = ttl {
+            once = once.ttl(ttl);
+        }
+        if let Some(wait) = wait {
+            once = once.wait(wait);
+        }
+        if let Some(max_hold) = max_hold {
+            once = once.max_hold(max_hold);
+        }
+        Ok(once)
     }
 }
 

@@ -10,6 +10,9 @@
 //! __held.release(__output).await
 //! ```
 //!
+//! With `once`, the expansion is
+//! `Call::new(key).ttl(..).once::<Result<T, E>>(keep).run(async move |lock| { .. }).await`.
+//!
 //! # Implementation details
 //!
 //! `__held` is declared before the body's future, so it always outlives that future. Everything that the body owns is
@@ -22,6 +25,8 @@ mod call;
 mod escaped;
 mod held_call;
 mod lock_target;
+#[cfg(feature = "once")]
+mod once_call;
 mod pending_call;
 mod reentrant_hold;
 mod returned;
@@ -30,5 +35,7 @@ pub use as_manager::AsManager;
 pub use call::Call;
 pub use escaped::escaped;
 pub use held_call::HeldCall;
+#[cfg(feature = "once")]
+pub use once_call::{OnceCall, OnceReturn};
 pub use pending_call::PendingCall;
 pub use returned::{FromLockError, LockedReturn, Skippable};

@@ -1,5 +1,5 @@
-//! Random histories of one key with several concurrent holders: readers and writers, or permits of a semaphore. Each
-//! history runs on the in-process backend, and with the real scripts on a real server.
+//! Random histories of one key with several concurrent holders: readers and writers, or permits of a semaphore. And
+//! histories of one key with exclusive holders that record outcomes. Each history runs on the in-process backend, and with the real scripts on a real server.
 //!
 //! Each answer and the resulting state of the key are compared with a [`model`]: a simple list of holders and a simple
 //! queue. Time is an event of the history: it ends the lease of a holder, and on the server the position of a waiter.
@@ -33,7 +33,7 @@ use proptest_state_machine::{StateMachineTest, prop_state_machine};
 use self::embedded::Embedded;
 use self::model::Model;
 use self::on_redis::OnRedis;
-use self::step::{Answer, Family, Permits, ReadWrite, Step};
+use self::step::{Answer, Family, Once, Permits, ReadWrite, Step};
 use self::tally::Tally;
 use self::world::{Place, World};
 
@@ -49,7 +49,7 @@ impl<F: Family, P: Place> StateMachineTest for Histories<F, P> {
     type Reference = Model<F, P>;
 
     fn init_test(_model: &Model<F, P>) -> World<P> {
-        World::new()
+        World::new(F::ONCE)
     }
 
     fn apply(mut world: World<P>, model: &Model<F, P>, step: Step) -> World<P> {
@@ -74,8 +74,9 @@ impl<F: Family, P: Place> StateMachineTest for Histories<F, P> {
 
 /// Counts the events in all histories of one test.
 fn total<F: Family, P: Place>() -> &'static Mutex<Tally> {
-    static TOTALS: [Mutex<Tally>; 4] = [const { Mutex::new(Tally::NOTHING) }; 4];
-    &TOTALS[usize::from(F::PERMITS) * 2 + usize::from(P::IS_LAZY)]
+    static TOTALS: [Mutex<Tally>; 6] = [const { Mutex::new(Tally::NOTHING) }; 6];
+    let family = usize::from(F::PERMITS) + 2 * usize::from(F::ONCE);
+    &TOTALS[family * 2 + usize::from(P::IS_LAZY)]
 }
 
 macro_rules! histories {
@@ -99,8 +100,7 @@ macro_rules! histories {
                     run_all();
                     let total = total::<$family, $place>().lock().unwrap();
                     println!("{CASES} histories: {total:?}");
-                    let (permits, server) = (<$family>::PERMITS, <$place>::IS_LAZY);
-                    let rare = total.rarer_than(ENOUGH, permits, server);
+                    let rare = total.rarer_than::<$family>(ENOUGH, <$place>::IS_LAZY);
                     assert!(rare.is_empty(), "{rare:?} in {total:?}");
                 }
             }
@@ -113,4 +113,6 @@ histories! {
     readers_and_writers_on_a_server: ReadWrite, OnRedis;
     permits_in_process: Permits, Embedded;
     permits_on_a_server: Permits, OnRedis;
+    outcomes_in_process: Once, Embedded;
+    outcomes_on_a_server: Once, OnRedis;
 }

@@ -46,6 +46,8 @@ pub(crate) struct Model<F, P> {
     givers: Vec<Id>,
     /// The attempts that created the secrets, by the index of the secret.
     secrets: Vec<Id>,
+    /// The attempt whose outcome is recorded.
+    recorded: Option<Id>,
     /// The waiters, in the order in which their processes registered them.
     registered: Vec<Id>,
     /// The waiter that got the lock by a direct hand-off in the last step.
@@ -71,6 +73,7 @@ impl<F: Family, P: Place> Model<F, P> {
             line: Vec::new(),
             givers: Vec::new(),
             secrets: Vec::new(),
+            recorded: None,
             registered: Vec::new(),
             passed_to: None,
             answer: Answer::Nothing,
@@ -192,7 +195,7 @@ impl<F: Family, P: Place> Model<F, P> {
         registered.find(|&waiter| {
             let Asked { mode, giver, .. } = self.attempts[waiter];
             let alone = mode == Mode::Exclusive && giver.is_none();
-            P::IS_LAZY && alone && process(waiter) == process(who)
+            P::IS_LAZY && !F::ONCE && alone && process(waiter) == process(who)
         })
     }
 
@@ -202,6 +205,9 @@ impl<F: Family, P: Place> Model<F, P> {
             queues,
             giver,
         } = self.attempts[who];
+        if let Some(recorded) = self.recorded {
+            return Answer::Recorded(recorded);
+        }
         if self.givers.contains(&who) {
             self.tally.late += 1;
             return Answer::Late;
@@ -304,6 +310,18 @@ impl<F: Family, P: Place> Model<F, P> {
         held
     }
 
+    fn record(&mut self, who: Id) -> Answer {
+        if self.has_confirmed(who) {
+            self.holders.clear();
+            self.line.clear();
+            self.recorded = Some(who);
+        } else if self.recorded != Some(who) {
+            self.tally.records_refused += 1;
+            return Answer::AlreadyGone;
+        }
+        Answer::Released
+    }
+
     fn perform(&mut self, step: &Step) -> Answer {
         match *step {
             Step::Fresh(mode, queues) => {
@@ -325,6 +343,8 @@ impl<F: Family, P: Place> Model<F, P> {
             Step::HandOver(giver) => return self.hand_over(giver),
             Step::Attempt(who) => return self.attempt(who),
             Step::Downgrade(who) => return self.downgrade(who),
+            Step::Record(who) => return self.record(who),
+            Step::Forget => return Answer::Found(self.recorded.take().is_some()),
             Step::Renew(who) => {
                 let held = self.has_confirmed(who);
                 self.tally.renewals_refused += u64::from(!held);
@@ -343,7 +363,7 @@ impl<F: Family, P: Place> Model<F, P> {
                 let held = !self.holders.is_empty();
                 self.holders.clear();
                 self.hand_on(None);
-                return Answer::Forced(held);
+                return Answer::Found(held);
             }
             Step::LeaseEnds(who) => {
                 self.holders.retain(|h| h.who != who);
@@ -414,7 +434,9 @@ impl<F: Family, P: Place> ReferenceStateMachine for Model<F, P> {
                 exists(who) && !comes_again && (P::IS_LAZY || !model.givers.contains(&who))
             }
             Step::Renew(who) | Step::Cleanup(who) => exists(who),
-            Step::ForceRelease => true,
+            // After a hand-off, an attempt confirms before it records.
+            Step::Record(who) => exists(who) && (model.has_confirmed(who) || !model.holds(who)),
+            Step::ForceRelease | Step::Forget => true,
         }
     }
 }

@@ -40,6 +40,10 @@ pub(crate) enum Step {
     Renew(Id),
     Downgrade(Id),
     Release(Id),
+    /// Records the outcome of a holder, or of a former one.
+    Record(Id),
+    /// The recorded outcome is deleted.
+    Forget,
     Cleanup(Id),
     ForceRelease,
     /// The lease of a holder ends.
@@ -61,7 +65,9 @@ pub(crate) enum Answer {
     Gone,
     Released,
     AlreadyGone,
-    Forced(bool),
+    Found(bool),
+    /// The outcome of this attempt ends the attempt.
+    Recorded(Id),
     Nothing,
 }
 
@@ -77,6 +83,8 @@ pub(crate) struct Seen {
 /// Modes that are used on one key.
 pub(crate) trait Family: Debug + Clone + Send + Sync + 'static {
     const PERMITS: bool;
+    /// Whether outcomes are recorded, and a recorded outcome ends an attempt.
+    const ONCE: bool = false;
 
     fn modes() -> Vec<Mode>;
 }
@@ -102,6 +110,18 @@ impl Family for Permits {
     fn modes() -> Vec<Mode> {
         let all = [(1, 4), (1, 4), (2, 4), (3, 4), (4, 4), (1, 2), (2, 6)];
         all.map(|(count, of)| Mode::Permits { count, of }).to_vec()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Once;
+
+impl Family for Once {
+    const PERMITS: bool = false;
+    const ONCE: bool = true;
+
+    fn modes() -> Vec<Mode> {
+        vec![Mode::Exclusive]
     }
 }
 
@@ -134,6 +154,9 @@ fn of_one_holder<F: Family>(
 ) -> BoxedStrategy<Step> {
     if F::PERMITS {
         return who.prop_map(Step::Renew).boxed();
+    }
+    if F::ONCE {
+        return prop_oneof![3 => who.prop_map(Step::Record), 1 => Just(Step::Forget)].boxed();
     }
     prop_oneof![
         3 => who.clone().prop_map(Step::HandOver),

@@ -1,5 +1,7 @@
 //! Counts the events of the histories.
 
+use crate::step::Family;
+
 /// How often each relevant event has happened.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
@@ -18,10 +20,14 @@ pub(crate) struct Tally {
     pub(crate) passed_over_deaf: u64,
     pub(crate) purged: u64,
     pub(crate) renewals_refused: u64,
+    pub(crate) records_refused: u64,
 }
 
 /// Events that cannot happen with permits.
 const NOT_PERMITS: [&str; 5] = ["passed_on", "downgraded", "taken_up", "spent", "late"];
+
+/// The checked event of histories with recorded outcomes. Other histories do not have this event.
+const OF_ONCE: &str = "records_refused";
 
 /// Events that happen only on a server.
 const ON_A_SERVER: [&str; 3] = ["passed_on", "passed_over_deaf", "purged"];
@@ -43,9 +49,10 @@ impl Tally {
         passed_over_deaf: 0,
         purged: 0,
         renewals_refused: 0,
+        records_refused: 0,
     };
 
-    fn all(&mut self) -> [(&'static str, &mut u64); 15] {
+    fn all(&mut self) -> [(&'static str, &mut u64); 16] {
         [
             ("granted_alone", &mut self.granted_alone),
             ("granted_beside_others", &mut self.granted_beside_others),
@@ -62,6 +69,7 @@ impl Tally {
             ("passed_over_deaf", &mut self.passed_over_deaf),
             ("purged", &mut self.purged),
             ("renewals_refused", &mut self.renewals_refused),
+            ("records_refused", &mut self.records_refused),
         ]
     }
 
@@ -72,11 +80,12 @@ impl Tally {
     }
 
     /// Returns the possible events that have happened less than `times` times.
-    pub(crate) fn rarer_than(&self, times: u64, permits: bool, server: bool) -> Vec<&'static str> {
+    pub(crate) fn rarer_than<F: Family>(&self, times: u64, server: bool) -> Vec<&'static str> {
         let mut all = self.clone();
         let rare = all.all().into_iter().filter(|(_, n)| **n < times);
         rare.map(|(name, _)| name)
-            .filter(|name| !(permits && NOT_PERMITS.contains(name)))
+            .filter(|name| F::ONCE == (*name == OF_ONCE))
+            .filter(|name| !(F::PERMITS && NOT_PERMITS.contains(name)))
             .filter(|name| server || !ON_A_SERVER.contains(name))
             .collect()
     }

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use futures_util::poll;
 use leasehold::backend::{
-    Applied, Attempt, AttemptAnswer, Backend, Claim, Handover, HandoverSecret, Mode, Refusal,
-    ReleaseAnswer, RenewAnswer,
+    Applied, Attempt, AttemptAnswer, Backend, Claim, Handover, HandoverSecret, Mode, Outcome,
+    Refusal, ReleaseAnswer, RenewAnswer,
 };
 use leasehold::{AttemptId, FencingToken, Key};
 
@@ -41,6 +41,8 @@ pub(crate) trait Place: Debug + Clone + Send + Sync + 'static {
 #[derive(Debug)]
 pub(crate) struct World<P> {
     key: Key,
+    /// Whether the attempts end with a recorded outcome.
+    once: bool,
     attempts: Vec<Attempt>,
     /// The last granted token of each attempt.
     granted: Vec<Option<FencingToken>>,
@@ -68,11 +70,12 @@ impl Debug for Waits {
 }
 
 impl<P: Place> World<P> {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(once: bool) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
         Self {
             key: Key::new("", &name).unwrap(),
+            once,
             attempts: Vec::new(),
             granted: Vec::new(),
             former: Vec::new(),
@@ -89,6 +92,7 @@ impl<P: Place> World<P> {
             Step::Fresh(mode, queues) => {
                 let attempt = Attempt::new(self.key.clone(), TTL, queues)
                     .in_mode(mode)
+                    .once(self.once)
                     .renewed(true);
                 return self.first_attempt(attempt);
             }
@@ -123,10 +127,21 @@ impl<P: Place> World<P> {
             Step::Release(who) => {
                 self.gives_up(who);
                 self.waits.0.remove(&who);
-                return match P::run(P::backend(who).release(&self.claim(who))).unwrap() {
-                    ReleaseAnswer::Released => Answer::Released,
-                    ReleaseAnswer::AlreadyGone => Answer::AlreadyGone,
-                };
+                return released(P::run(P::backend(who).release(&self.claim(who))).unwrap());
+            }
+            Step::Record(who) => {
+                let mut claim = self.claim(who);
+                // A late record has the token of the former grant.
+                claim.token = self.granted[who]
+                    .or(self.former[who])
+                    .unwrap_or(claim.token);
+                let outcome = Outcome::new(claim.token, false, who.to_string().into());
+                self.gives_up(who);
+                let record = P::backend(who).record(&claim, &outcome, TTL);
+                return released(P::run(record).unwrap());
+            }
+            Step::Forget => {
+                return Answer::Found(P::run(P::backend(0).forget(&self.key)).unwrap());
             }
             Step::Cleanup(who) => {
                 self.gives_up(who);
@@ -135,7 +150,7 @@ impl<P: Place> World<P> {
             }
             Step::ForceRelease => {
                 (0..self.attempts.len()).for_each(|who| self.gives_up(who));
-                return Answer::Forced(P::run(P::backend(0).force_release(&self.key)).unwrap());
+                return Answer::Found(P::run(P::backend(0).force_release(&self.key)).unwrap());
             }
             Step::LeaseEnds(who) => {
                 P::end_lease(&self.claim(who));
@@ -211,6 +226,9 @@ impl<P: Place> World<P> {
             }
             Ok(AttemptAnswer::Busy { .. }) => Answer::Busy,
             Ok(AttemptAnswer::Refused(Refusal::HandoverSpent)) => Answer::Spent,
+            Ok(AttemptAnswer::Recorded(outcome)) => {
+                Answer::Recorded(String::from_utf8(outcome.bytes).unwrap().parse().unwrap())
+            }
             Ok(other) => panic!("{other:?}"),
         }
     }
@@ -227,6 +245,13 @@ impl<P: Place> World<P> {
             claim.mode = Mode::Shared;
         }
         claim
+    }
+}
+
+fn released(answer: ReleaseAnswer) -> Answer {
+    match answer {
+        ReleaseAnswer::Released => Answer::Released,
+        ReleaseAnswer::AlreadyGone => Answer::AlreadyGone,
     }
 }
 

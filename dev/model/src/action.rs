@@ -33,6 +33,10 @@ pub(crate) enum Action {
     Cancel(usize),
     /// The client sends a renewal.
     Renew(usize),
+    /// The client sends the outcome of its body.
+    Record(usize),
+    /// The server executes an unanswered record again, or for the first time.
+    LateRecord(usize),
     /// The guard is released or dropped.
     Release(usize),
     /// The server executes and answers a release or cleanup.

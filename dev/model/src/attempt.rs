@@ -40,6 +40,12 @@ pub(crate) enum Line {
     Extended { age: u8 },
     /// The server has answered that this attempt no longer holds the lock.
     Gone,
+    /// The server keeps an outcome, and the answer is in flight.
+    Found { age: u8 },
+    /// A record is in flight.
+    Recording,
+    /// The answer to a record is in flight.
+    Recorded { accepted: bool },
 }
 
 impl Line {
@@ -49,12 +55,15 @@ impl Line {
             Self::Asked { age }
             | Self::Granted { age, .. }
             | Self::Busy { age, .. }
+            | Self::Found { age }
             | Self::Late { age } => Some(age),
             Self::AskedFor { .. }
             | Self::Parked
             | Self::Idle
             | Self::Renewing { .. }
             | Self::Extended { .. }
+            | Self::Recording
+            | Self::Recorded { .. }
             | Self::Gone => None,
         }
     }
@@ -66,9 +75,12 @@ impl Line {
             | Self::Granted { age, .. }
             | Self::Busy { age, .. }
             | Self::Late { age }
+            | Self::Found { age }
             | Self::Renewing { age }
             | Self::Extended { age } => Some(age),
-            Self::Idle | Self::Parked | Self::Gone => None,
+            Self::Idle | Self::Parked | Self::Gone | Self::Recording | Self::Recorded { .. } => {
+                None
+            }
         }
     }
 }
@@ -105,8 +117,12 @@ pub(crate) struct Attempt {
     pub(crate) noted: u8,
     /// A release that requests the lock for this attempt, and whose answer is lost.
     pub(crate) naming: Option<Naming>,
+    /// Whether an acquire had no answer. Only attempts with the flag `once` need this.
+    pub(crate) unanswered: bool,
     /// Whether a duplicate of an unanswered renewal may arrive.
     pub(crate) late_renewal: bool,
+    /// Whether a record has no answer. The server may execute it at any later time.
+    pub(crate) late_record: bool,
     /// The token of a grant whose answer arrived after the client had repeated its request.
     pub(crate) slow_grant: Option<u8>,
     /// How long the guard is still valid; 0 after it is lost.
@@ -132,7 +148,9 @@ impl Attempt {
         copies: 0,
         noted: 0,
         naming: None,
+        unanswered: false,
         late_renewal: false,
+        late_record: false,
         slow_grant: None,
         left: 0,
         token: 0,
@@ -143,10 +161,12 @@ impl Attempt {
         asked_now: 0,
     };
 
-    /// Returns whether the attempt has a guard that its process considers valid.
+    /// Returns whether the attempt has a guard that its process considers valid. The guard ends when the first record is
+    /// sent, because the body has ended then.
     #[must_use]
     pub(crate) fn holds(&self) -> bool {
-        self.phase == Phase::Holding && self.left > 0
+        let records = matches!(self.line, Line::Recording | Line::Recorded { .. });
+        self.phase == Phase::Holding && self.left > 0 && !records && !self.late_record
     }
 
     /// Returns whether the attempt may send a request now.
@@ -161,6 +181,7 @@ impl Attempt {
             copies: self.copies,
             noted: self.noted,
             naming: self.naming,
+            late_record: self.late_record,
             token: self.token,
             after: self.after,
             ..Self::NEW

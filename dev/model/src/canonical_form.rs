@@ -30,11 +30,14 @@ fn rank_tokens(world: &mut World) {
 
 fn each_token(world: &mut World, mut visit: impl FnMut(&mut u8)) {
     visit(&mut world.server.token);
+    visit(&mut world.server.outcome);
     if let Some(promoted) = &mut world.promoted {
         visit(&mut promoted.token);
+        visit(&mut promoted.outcome);
     }
     visit(&mut world.clock);
     visit(&mut world.highest_write);
+    visit(&mut world.highest_outcome);
     for attempt in &mut world.attempts {
         visit(&mut attempt.token);
         if let Line::Granted { token, .. } = &mut attempt.line {
@@ -87,6 +90,7 @@ fn renamed(world: &World, names: &[usize; MOST]) -> World {
     new.came = world.came.renamed(names);
     new.registered = world.registered.renamed(names);
     new.writers = mask(world.writers);
+    new.recorded = mask(world.recorded);
     // In an anonymous setup, each attempt has its own process.
     new.deaf = mask(world.deaf);
     new.gone = mask(world.gone);

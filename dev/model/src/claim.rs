@@ -19,7 +19,7 @@ pub enum Claim {
     TokensGrow,
     /// I3: a resource that refuses smaller tokens never accepts a write of a holder after a write of a later holder.
     Fenced,
-    /// No renewal succeeds for an attempt that does not hold the lock, or after a later attempt was granted.
+    /// No renewal or record succeeds for an attempt that does not hold the lock, or after a later attempt was granted.
     NoRevival,
     /// After the answer to its release or cleanup, an attempt neither holds the lock nor has a queue position.
     NoGhost,
@@ -31,6 +31,14 @@ pub enum Claim {
     NoSpin,
     /// The lock is never granted before an earlier waiter that lives and receives notifications.
     InOrder,
+    /// The server accepts no outcome while it keeps another one.
+    OneOutcome,
+    /// Each accepted outcome has a larger token than all outcomes accepted before.
+    OutcomesGrow,
+    /// No attempt is granted the lock while the server keeps an outcome.
+    NoSecondRun,
+    /// The server confirms only outcomes that it has accepted.
+    ConfirmedRecorded,
 }
 
 impl Claim {
@@ -55,4 +63,8 @@ reachable! {
     LongestStall, "the lock is in no living hands for as long as is allowed";
     KeyTakenAway, "somebody deletes the lock's key";
     SecondHolder, "after a planned failover a second guard is granted beside a valid one";
+    OutcomeFound, "an attempt finds the outcome of another";
+    LateOutcomeRefused, "the server refuses an outcome that comes too late";
+    SecondCopyRecorded, "the server confirms an outcome that it has already accepted";
+    NextOutcome, "after an outcome has expired, the server accepts another one";
 }

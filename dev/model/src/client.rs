@@ -35,8 +35,12 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
         }
         Phase::Holding => {
             let due = !setup.is_prompt() || attempt.left < setup.times.ttl;
-            if attempt.left > 0 && attempt.line == Line::Idle && due {
+            let is_idle = attempt.left > 0 && attempt.line == Line::Idle;
+            if is_idle && due {
                 out.push(Action::Renew(who));
+            }
+            if is_idle && setup.once {
+                out.push(Action::Record(who));
             }
             out.push(Action::Release(who));
         }
@@ -90,8 +94,22 @@ pub(crate) fn answer(world: &mut World, setup: &Setup, who: usize) {
         Line::Extended { age } if world.attempts[who].left > 0 => {
             world.attempts[who].left = lease_left(setup, setup.times.ttl, age);
         }
-        Line::Gone => world.attempts[who].left = 0,
+        Line::Gone | Line::Recorded { accepted: false } => world.attempts[who].left = 0,
+        // A record that is confirmed after the end of the lease does not end the attempt, so a release follows.
+        Line::Recorded { accepted: true } if world.attempts[who].left > 0 => {
+            world.end(who, Phase::Over);
+        }
+        Line::Found { .. } => found(world, setup, who),
         _ => {}
+    }
+}
+
+/// Ends an attempt that has found an outcome. If a request had no answer, a cleanup follows.
+fn found(world: &mut World, setup: &Setup, who: usize) {
+    if world.attempts[who].unanswered && !setup.without(Weakening::FoundCleansUp) {
+        leave_off(world, setup, who);
+    } else {
+        world.end(who, Phase::Over);
     }
 }
 
@@ -152,12 +170,15 @@ pub(crate) fn time_out(world: &mut World, setup: &Setup, who: usize) {
     if let Some(age) = line.unanswered_ask() {
         let left = (setup.times.allowed + setup.times.news).saturating_sub(age);
         attempt.copies = attempt.copies.max(left);
+        attempt.unanswered |= setup.once;
         if setup.without(Weakening::SealUntilExpiry) {
             attempt.noted = setup.times.allowed;
         }
     } else if matches!(line, Line::AskedFor { .. }) {
         let is_noted = !setup.without(Weakening::NamingNoted);
         attempt.naming = attempt.naming.map(|it| Naming { is_noted, ..it });
+    } else if matches!(line, Line::Recording | Line::Recorded { .. }) {
+        attempt.late_record = true;
     } else if !matches!(line, Line::Idle | Line::Parked) {
         attempt.late_renewal = true;
     }

@@ -71,6 +71,7 @@ fn always(claim: Claim) -> Property<Exploration> {
     }
     let condition: fn(&Exploration, &World) -> bool = by_name!(
         Exclusion Backed TokensDiffer TokensGrow Fenced NoRevival NoGhost NobodyForgotten NoStall NoSpin InOrder
+        OneOutcome OutcomesGrow NoSecondRun ConfirmedRecorded
     );
     Property::always(claim.name(), condition)
 }
@@ -92,6 +93,8 @@ fn step(mut world: World, setup: &Setup, action: Action) -> World {
         Action::GuardFromHint(who) => client::guard_from_hint(it, setup, who),
         Action::Cancel(who) | Action::Release(who) => client::leave_off(it, setup, who),
         Action::Renew(who) => client::renew(it, who),
+        Action::Record(who) => it.attempts[who].line = Line::Recording,
+        Action::LateRecord(who) => network::late_record(it, setup, who),
         Action::TakePass(who) => client::take_pass(it, setup, who),
         Action::Leave(who) => client::leave(it, setup, who, Leaving::ANSWERED),
         Action::LeaveNamingNobody(who) => client::leave(it, setup, who, Leaving::NAMING_NOBODY),

@@ -102,6 +102,7 @@ fn fall_silent(world: &mut World, setup: &Setup, who: usize) {
     if let Line::Asked { age } = attempt.line {
         attempt.copies = (setup.times.allowed + setup.times.news).saturating_sub(age);
     }
+    attempt.late_record |= attempt.line == Line::Recording;
     let costs = cost_of_death(world, setup, who);
     world.allowance += costs;
     world.end(who, Phase::Dead);

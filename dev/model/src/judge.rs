@@ -46,6 +46,10 @@ pub(crate) fn holds(claim: Claim, setup: &Setup, world: &World) -> bool {
         Claim::NoStall => world.idle <= world.allowance,
         Claim::NoSpin => world.attempts.iter().all(|it| it.asked_now <= ASKS_AT_ONCE),
         Claim::InOrder => !world.has(Mark::Barged),
+        Claim::OneOutcome => !world.has(Mark::SecondOutcome),
+        Claim::OutcomesGrow => !world.has(Mark::OlderOutcome),
+        Claim::NoSecondRun => !world.has(Mark::RunAgain),
+        Claim::ConfirmedRecorded => !world.has(Mark::ConfirmedWrongly),
     }
 }
 

@@ -31,12 +31,21 @@
 //! | `tokens-differ` | I1: no two guards share a token |
 //! | `tokens-grow` | I2: a guard whose attempt began after another was granted has the larger token |
 //! | `fenced` | I3: a resource that compares tokens accepts no write of a holder after a write of a later holder |
-//! | `no-revival` | no renewal succeeds without the lock, or after a later attempt was granted |
-//! | `no-ghost` | after the answer to its release or cleanup, an attempt has neither the lock nor a queue position |
+//! | `no-revival` | no renewal or record succeeds without the lock, or after a later attempt was granted |
+//! | `no-ghost` | after the answer to its release, cleanup or record, an attempt has neither the lock nor a queue position |
 //! | `nobody-forgotten` | a living waiter has the lock or a queue position, or polls within a refresh interval |
 //! | `no-stall` | if an attempt waits, the lock is without a living holder only for as long as the faults so far explain |
 //! | `no-spin` | waiters do not send requests without end while no time passes, so that the two claims before are meaningful |
 //! | `in-order` | the lock is never granted before an earlier waiter that lives and receives notifications |
+//! | `one-outcome` | the server accepts no outcome while it keeps another one |
+//! | `outcomes-grow` | each accepted outcome has a larger token than all outcomes accepted before |
+//! | `no-second-run` | no attempt is granted the lock while the server keeps an outcome |
+//! | `confirmed-recorded` | the server confirms only outcomes that it has accepted |
+//!
+//! The last four claims are those of `once`. They are checked in three worlds of their own, so that the others do not
+//! grow: `once` and `once-forced` without time limits, and `once-deaths` with fast messages. There a holder sends the
+//! outcome of its body instead of a release, and a kept outcome ends an attempt. Outcomes expire. `no-stall` and
+//! `nobody-forgotten` include that a waiter does not wait while the server keeps an outcome.
 //!
 //! The first seven claims are checked in worlds where each message and process may take any time, even forever. In
 //! these worlds a dead process is one that takes no more steps, and a lost message is one that never arrives. A
@@ -44,9 +53,9 @@
 //! before their expiry. `exclusion` and `backed` are not claimed where other programs delete or overwrite the key, make
 //! it expire early, or force-release the lock. The other claims are.
 //!
-//! The other claims are checked in worlds where messages are fast and living clients act in time. There `no-stall`
-//! allows a time for each fault so far, and no other time. For a dead holder it is the rest of its lease. If the
-//! waiters are not the first ones of their processes, a refresh interval is added. For a waiter that died in the queue
+//! The claims from `nobody-forgotten` to `in-order` are checked in worlds where messages are fast and living clients
+//! act in time. There `no-stall` allows a time for each fault so far, and no other time. For a dead holder it is the
+//! rest of its lease. If the waiters are not the first ones of their processes, a refresh interval is added. For a waiter that died in the queue
 //! of a living process, or that was not notified, it is a grant and a refresh interval. For a waiter that died with its
 //! process it is nothing, because the server skips it. For a deleted key it is a refresh interval. These bounds are
 //! tight: each such world has a run in which the lock is idle for the whole allowed time. `in-order` is not claimed
@@ -73,6 +82,8 @@
 //!   that never accepts is one whose task died while its process lives.
 //! - Answered requests that are executed again. TCP does not do that, and tombstones exist only for duplicates of
 //!   unanswered requests.
+//! - `once`: `forget`, failures with a retention time of their own, and locks without the flag `once` on the same key.
+//!   Records after a failover or a loss of data. Leases without time limits last one tick in these worlds.
 //! - The rounding of times inside one process.
 //!
 //! Like the checker, the model compares states by a 64-bit hash. Among ten million states, two different ones have the

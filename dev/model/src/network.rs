@@ -10,7 +10,9 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
     let attempt = &world.attempts[who];
     match attempt.line {
         Line::Idle | Line::Parked | Line::AskedFor { .. } => {}
-        Line::Asked { .. } | Line::Renewing { .. } => out.push(Action::Arrive(who)),
+        Line::Asked { .. } | Line::Renewing { .. } | Line::Recording => {
+            out.push(Action::Arrive(who));
+        }
         _ => out.push(Action::Answer(who)),
     }
     if setup.faults.late_copies
@@ -24,6 +26,9 @@ pub(crate) fn actions(world: &World, setup: &Setup, who: usize, out: &mut Vec<Ac
     }
     if attempt.late_renewal {
         out.push(Action::LateRenewal(who));
+    }
+    if attempt.late_record {
+        out.push(Action::LateRecord(who));
     }
 }
 
@@ -45,6 +50,9 @@ pub(crate) fn arrive(world: &mut World, setup: &Setup, who: usize) {
                 Line::Gone
             }
         }
+        Line::Recording => Line::Recorded {
+            accepted: scripts::record(world, setup, who),
+        },
         other => other,
     };
     world.attempts[who].line = line;
@@ -70,4 +78,12 @@ pub(crate) fn late_renewal(world: &mut World, setup: &Setup, who: usize) {
         Phase::Holding | Phase::Leaving
     ));
     scripts::renew(world, setup, who);
+}
+
+/// A record arrives late. Where messages are fast, it arrives once.
+pub(crate) fn late_record(world: &mut World, setup: &Setup, who: usize) {
+    scripts::record(world, setup, who);
+    if setup.is_prompt() {
+        world.attempts[who].late_record = false;
+    }
 }

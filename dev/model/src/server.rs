@@ -81,6 +81,10 @@ pub(crate) struct Server {
     pub(crate) places: [u8; MOST],
     /// How long the tombstone of each attempt lasts.
     pub(crate) seals: [u8; MOST],
+    /// The token of the kept outcome, or 0 if there is none.
+    pub(crate) outcome: u8,
+    /// The TTL of the outcome.
+    pub(crate) kept: u8,
 }
 
 impl Server {
@@ -92,6 +96,8 @@ impl Server {
         queue: Row::EMPTY,
         places: [0; MOST],
         seals: [0; MOST],
+        outcome: 0,
+        kept: 0,
     };
 
     pub(crate) fn is_held_by(&self, who: usize) -> bool {
@@ -141,6 +147,10 @@ impl Server {
         }
         for left in self.places.iter_mut().chain(&mut self.seals) {
             *left = left.saturating_sub(1);
+        }
+        self.kept = self.kept.saturating_sub(1);
+        if self.kept == 0 {
+            self.outcome = 0;
         }
     }
 }

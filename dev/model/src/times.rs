@@ -23,6 +23,8 @@ pub struct Times {
     pub news: u8,
     /// The addition to the lifetime of a tombstone.
     pub seal_margin: u8,
+    /// How long the server keeps an outcome.
+    pub keep: u8,
 }
 
 impl Times {
@@ -38,6 +40,7 @@ impl Times {
         allowed: 2,
         news: 0,
         seal_margin: 0,
+        keep: 1,
     };
 
     /// For worlds in which all act in time.
@@ -52,5 +55,6 @@ impl Times {
         allowed: 3,
         news: 0,
         seal_margin: 0,
+        keep: 2,
     };
 }

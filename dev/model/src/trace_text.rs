@@ -61,6 +61,10 @@ fn words(action: Action, before: &World, after: &World) -> String {
         ),
         Action::Cancel(who) => format!("{}'s caller drops its acquire", name(who)),
         Action::Renew(who) => format!("{} sends a renewal", name(who)),
+        Action::Record(who) => format!("{} sends its outcome", name(who)),
+        Action::LateRecord(who) => {
+            format!("an unanswered record of {} is carried out", name(who))
+        }
         Action::Release(who) => format!("{} gives its guard up", name(who)),
         Action::Leave(who) => format!(
             "{}'s release or cleanup is carried out and answered",
@@ -120,6 +124,7 @@ fn words(action: Action, before: &World, after: &World) -> String {
 fn arrival(before: Line, after: Line) -> (&'static str, &'static str) {
     let what = match before {
         Line::Renewing { .. } => "renewal",
+        Line::Recording => "record",
         _ => "acquire",
     };
     let outcome = match after {
@@ -127,6 +132,9 @@ fn arrival(before: Line, after: Line) -> (&'static str, &'static str) {
         Line::Busy { .. } => "busy",
         Line::Late { .. } => "too late",
         Line::Extended { .. } => "extended",
+        Line::Found { .. } => "it finds an outcome",
+        Line::Recorded { accepted: true } => "accepted",
+        Line::Recorded { accepted: false } => "refused",
         _ => "gone",
     };
     (what, outcome)
@@ -165,6 +173,10 @@ impl fmt::Display for StateText<'_> {
                 let (left, token) = (attempt.left, attempt.token);
                 write!(f, "; {} has guard {token} for {left}", NAMES[who])?;
             }
+        }
+        if server.outcome > 0 {
+            let (outcome, kept) = (server.outcome, server.kept);
+            write!(f, "; outcome {outcome} kept for {kept}")?;
         }
         if self.world.idle > 0 {
             let (idle, allowance) = (self.world.idle, self.world.allowance);

@@ -76,4 +76,20 @@ weakenings! {
         in "batches" breaks NoGhost;
     ReleasesRepeated: "releases-not-repeated", "after a planned failover the new primary is not told of recent releases",
         in "promotion" breaks NoGhost NoStall;
+    RecordComparesOwner: "record-by-anyone", "a record does not compare the owner",
+        in "once" breaks OneOutcome OutcomesGrow NoRevival;
+    RecordComparesToken: "record-by-owner", "a record compares the owner, and not the token",
+        in "once-forced" breaks OutcomesGrow NoRevival;
+    RecordComparesOutcome: "any-outcome-confirms", "a record is confirmed if the server keeps the outcome of any owner",
+        in "once" breaks ConfirmedRecorded;
+    OutcomeFirst: "outcome-not-found", "an acquire does not check whether the server keeps an outcome",
+        in "once" breaks NoSecondRun OneOutcome;
+    RecordSeals: "record-without-seal", "a record leaves no tombstone",
+        in "once" breaks NoGhost;
+    FoundCleansUp: "found-without-cleanup", "an attempt that finds an outcome sends no cleanup, although duplicates of its acquire may arrive",
+        in "once" breaks NoGhost;
+    RecordEmptiesQueue: "record-keeps-queue", "a record does not remove the waiters from the queue",
+        in "once" breaks NoGhost;
+    RecordNotifies: "record-notifies-no-waiter", "a record does not notify the waiters",
+        in "once-deaths" breaks NoStall;
 }

@@ -46,6 +46,14 @@ pub(crate) enum Mark {
     StaleWrite = 4,
     /// The event has occurred that this run looks for.
     Reachable = 8,
+    /// The server accepted an outcome while it kept another one.
+    SecondOutcome = 16,
+    /// The server accepted an outcome under a token that was not the largest one.
+    OlderOutcome = 32,
+    /// The server granted the lock to an attempt while it kept an outcome.
+    RunAgain = 64,
+    /// The server confirmed an outcome that it has not accepted.
+    ConfirmedWrongly = 128,
 }
 
 /// The state of a world.
@@ -71,6 +79,10 @@ pub(crate) struct World {
     pub(crate) highest_write: u8,
     /// The attempts whose writes the resource has accepted.
     pub(crate) writers: u8,
+    /// The largest token of an accepted outcome.
+    pub(crate) highest_outcome: u8,
+    /// The attempts whose outcomes the server has accepted.
+    pub(crate) recorded: u8,
     /// How long the lock has been without a living holder while an attempt waited.
     pub(crate) idle: u8,
     /// How long this may last after the faults so far.
@@ -94,6 +106,8 @@ impl World {
             clock: 0,
             highest_write: 0,
             writers: 0,
+            highest_outcome: 0,
+            recorded: 0,
             idle: 0,
             allowance: 0,
             budget,

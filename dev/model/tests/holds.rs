@@ -25,6 +25,8 @@ worlds! {
     early_expiry "early-expiry"
     early_expiry_three "early-expiry-three"
     memory_loss "memory-loss"
+    once "once"
+    once_forced "once-forced"
     deaths "deaths"
     deaths_and_cancels "deaths-and-cancels"
     one_process "one-process"
@@ -36,4 +38,5 @@ worlds! {
     foreign_release "foreign-release"
     foreign_delete "foreign-delete"
     promotion "promotion"
+    once_deaths "once-deaths"
 }

@@ -48,6 +48,14 @@ rules! {
     parked_out_of_turn "parked-out-of-turn"
     batch_reads_once "batch-reads-once"
     releases_not_repeated "releases-not-repeated"
+    record_by_anyone "record-by-anyone"
+    record_by_owner "record-by-owner"
+    any_outcome_confirms "any-outcome-confirms"
+    outcome_not_found "outcome-not-found"
+    record_without_seal "record-without-seal"
+    found_without_cleanup "found-without-cleanup"
+    record_keeps_queue "record-keeps-queue"
+    record_notifies_no_waiter "record-notifies-no-waiter"
 }
 
 #[test]

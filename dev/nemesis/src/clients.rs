@@ -19,10 +19,21 @@ pub enum Task {
     Repeat(Repeat),
     /// Acquires the key, prints `ticket TICKET`, and exits without another request.
     HandOver(Duration),
+    /// Calls a job in every second of its own clock.
+    Schedule(Schedule),
 }
 
 /// The key that every client locks.
 pub const KEY: &str = "k";
+
+/// A task with a job for each second. The client prints `ran SLOT` when it has executed the job.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Schedule {
+    /// The number of calls.
+    pub calls: u32,
+    /// Whether the job is called with `once`. Otherwise the job is skipped if another client holds the lock.
+    pub once: bool,
+}
 
 /// A task with many acquisitions.
 #[derive(Debug, Clone, Serialize, Deserialize)]

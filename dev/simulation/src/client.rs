@@ -12,9 +12,10 @@ use turmoil::net::TcpStream;
 
 use crate::history::Who;
 use crate::lease_from_answer::LeaseFromAnswer;
+use crate::once_call::OnceCall;
 use crate::operation::Operation;
 use crate::server::PORT;
-use crate::shared::{PROCESSES, Shared, TASKS};
+use crate::shared::{ONCE_TASKS, PROCESSES, Shared, TASKS};
 
 /// The host name of the server.
 pub(crate) const SERVER: &str = "server";
@@ -49,6 +50,11 @@ pub(crate) async fn run(shared: Rc<Shared>, process: usize) -> turmoil::Result {
         for task in 0..TASKS {
             who.task = task;
             tasks.push(spawn_local(work(Rc::clone(&shared), locks.clone(), who)));
+        }
+        for task in TASKS..TASKS + ONCE_TASKS {
+            who.task = task;
+            let calls = call_once(Rc::clone(&shared), locks.clone(), who);
+            tasks.push(spawn_local(calls));
         }
         for task in tasks {
             task.await?;
@@ -85,14 +91,28 @@ fn connecting() -> Connecting {
     })
 }
 
-async fn work(shared: Rc<Shared>, locks: LockManager, who: Who) {
+/// Returns the random numbers of a task.
+fn randomness(shared: &Shared, who: Who) -> Rng {
     let Who {
         process,
         life,
         task,
     } = who;
     let place = u64::from(life) << 16 | (process << 8 | task) as u64;
-    let mut random = Rng::with_seed(shared.seed ^ place.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    Rng::with_seed(shared.seed ^ place.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+}
+
+async fn call_once(shared: Rc<Shared>, locks: LockManager, who: Who) {
+    let mut random = randomness(&shared, who);
+    while !shared.is_over() {
+        let call = OnceCall::by_chance(&mut random);
+        call.run(&shared, &locks, who).await;
+        sleep(Duration::from_millis(random.u64(0..300))).await;
+    }
+}
+
+async fn work(shared: Rc<Shared>, locks: LockManager, who: Who) {
+    let mut random = randomness(&shared, who);
     while !shared.is_over() {
         if random.u32(0..BURSTS) == 0 {
             burst(&shared, &locks, who, &mut random).await;

@@ -17,7 +17,12 @@ pub(crate) fn now() -> Duration {
 
 /// Returns the time of day in microseconds. Only works inside of a simulated process.
 pub(crate) fn micros_of_day() -> u64 {
-    micros(BEGINNING + now())
+    micros_at(now())
+}
+
+/// Returns the time of day in microseconds, at this time after the beginning of the run.
+pub(crate) fn micros_at(at: Duration) -> u64 {
+    micros(BEGINNING + at)
 }
 
 pub(crate) fn micros(duration: Duration) -> u64 {

@@ -20,11 +20,36 @@ impl fmt::Display for Who {
     }
 }
 
+/// The history of a call of `once`. Its body returns the call's number, or fails with it.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) key: &'static str,
+    pub(crate) called: Duration,
+    /// When the body began.
+    pub(crate) began: Option<Duration>,
+    /// When the call ended, and how.
+    pub(crate) end: Option<(Duration, RunEnd)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RunEnd {
+    /// The result of a body.
+    Value(u64),
+    /// The failure of another caller's body.
+    Failed(String),
+    /// The body completed, and its result is not recorded.
+    NotRecorded,
+    /// Any other error, or an early end.
+    Unknown,
+}
+
 /// Records the events of a run.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     lines: String,
     pub(crate) holds: Vec<Hold>,
+    /// The calls of `once`.
+    pub(crate) runs: Vec<Run>,
     /// The times at which the server lost its data.
     pub(crate) forgotten: Vec<Duration>,
     pub(crate) counts: Counts,
@@ -50,6 +75,11 @@ pub(crate) struct Counts {
     pub(crate) parked: u64,
     /// Requests that reached the server in a batch with others.
     pub(crate) together: u64,
+    /// Records of outcomes that the server confirmed, and those that it refused.
+    pub(crate) recorded: u64,
+    pub(crate) refused: u64,
+    /// Calls of `once` that received the outcome of another call.
+    pub(crate) found: u64,
 }
 
 impl fmt::Display for Counts {
@@ -64,10 +94,13 @@ impl fmt::Display for Counts {
             passed,
             parked,
             together,
+            recorded,
+            refused,
+            found,
         } = self;
         write!(
             f,
-            "grants {grants} lost {lost} cut {cut} busy {busy} failed {failed} faults {faults} passed {passed} parked {parked} together {together}"
+            "grants {grants} lost {lost} cut {cut} busy {busy} failed {failed} faults {faults} passed {passed} parked {parked} together {together} recorded {recorded} refused {refused} found {found}"
         )
     }
 }
@@ -76,6 +109,17 @@ impl History {
     pub(crate) fn note(&mut self, at: Duration, what: impl fmt::Display) {
         // Writing to a string cannot fail.
         let _written = writeln!(self.lines, "{:>9.3} {what}", at.as_secs_f64());
+    }
+
+    /// Begins a call of `once`, and returns its number.
+    pub(crate) fn call(&mut self, key: &'static str, called: Duration) -> usize {
+        self.runs.push(Run {
+            key,
+            called,
+            began: None,
+            end: None,
+        });
+        self.runs.len() - 1
     }
 
     /// Begins a held lock, and returns its number.

@@ -9,6 +9,7 @@ use crate::faults::Plan;
 use crate::grant_order::out_of_order;
 use crate::history::{History, moment};
 use crate::operation::LONGEST_TTL;
+use crate::outcomes::wrong_outcomes;
 use crate::server::{Keyspace, SimulatedRedis};
 
 /// The maximum time between the execution of a request and its answer.
@@ -38,6 +39,7 @@ pub(crate) fn judge(
     if plan.is_calm {
         found.extend(out_of_order(redis.served()));
     }
+    found.extend(wrong_outcomes(history, redis.served(), plan.is_calm));
     for process in unfinished {
         found.push(format!(
             "liveness: process {process} has not come to its end"
@@ -71,7 +73,7 @@ fn left_over(mut data: Keyspace, plan: &Plan) -> Vec<String> {
     if !plan.kills_processes {
         check(Duration::ZERO, "when all had shut down", |key| {
             // The shared holders of an ended lock stay for a while, and have no effect.
-            [":fence", ":shares", ":lh1:sealed:"]
+            [":fence", ":shares", ":outcome", ":lh1:sealed:"]
                 .iter()
                 .any(|it| key.contains(it))
         });

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use leasehold::Key;
 use leasehold::backend::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
-    RenewAnswer, async_trait,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, Outcome,
+    ReleaseAnswer, RenewAnswer, async_trait,
 };
 use tokio::time::Instant;
 
@@ -55,6 +55,15 @@ impl<B: Backend> Backend for LeaseFromAnswer<B> {
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         self.0.release(claim).await
+    }
+
+    async fn record(
+        &self,
+        claim: &Claim,
+        outcome: &Outcome,
+        keep: Duration,
+    ) -> Result<ReleaseAnswer, BackendError> {
+        self.0.record(claim, outcome, keep).await
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {

@@ -14,7 +14,7 @@
 //! with a real server.
 //!
 //! Sometimes a task requests many locks together. Then locks are handed off directly inside a process, and requests are
-//! sent in batches.
+//! sent in batches. Two more tasks of each process call `once`.
 //!
 //! # Faults
 //!
@@ -32,7 +32,10 @@
 //! | order | without network faults, each exclusive lock is granted in the order in which requests reach the server |
 //! | liveness | after all repairs, every call ends |
 //! | nothing left | at the end, every lock is free, no waiter is left, and each key expires after its TTL |
-//! | promptness | without network faults, a released lock is granted to the next waiter within a moment |
+//! | promptness | without network faults, a released lock is granted to the next waiter within a moment, and waiters of `once` receive the outcome within a moment |
+//! | one execution | no body of `once` runs while the server keeps an outcome from before the call |
+//! | one outcome | the server accepts no outcome while it keeps another one |
+//! | outcomes | each accepted outcome has a larger token than all before; each returned result was accepted, and was kept during the call; a result that a caller reports as not recorded was not accepted |
 //! | determinism | the same seed always has exactly the same history |
 //!
 //! Each of the [`MISTAKES`], in a script or in a client, violates one of the claims: `--mistake NAME`.
@@ -52,7 +55,9 @@ mod history;
 mod judge;
 mod lease_from_answer;
 mod mistakes;
+mod once_call;
 mod operation;
+mod outcomes;
 mod poll_limit;
 mod randomness;
 mod report;

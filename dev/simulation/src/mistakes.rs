@@ -19,7 +19,7 @@ enum Change {
 }
 
 /// The mistakes that the simulation finds. The mistakes that only the model's tests find are in `dev/model`.
-pub const MISTAKES: [Mistake; 8] = [
+pub const MISTAKES: [Mistake; 11] = [
     Mistake {
         name: "release-without-comparing",
         says: "a release or cleanup ends whatever lock is there, its owner's or not",
@@ -100,6 +100,34 @@ pub const MISTAKES: [Mistake; 8] = [
         )]),
     },
     Mistake {
+        name: "record-by-anyone",
+        says: "a record compares neither the owner nor the token",
+        change: Change::Scripts(&[(
+            "if holder ~= owner or (redis.call('GET', fence) or drawn) ~= drawn then",
+            "if false then",
+        )]),
+    },
+    Mistake {
+        name: "record-notifies-no-waiter",
+        says: "a record does not notify the waiters",
+        change: Change::Scripts(&[(
+            "  if inbox then
+    -- A missing permission",
+            "  if false then
+    -- A missing permission",
+        )]),
+    },
+    Mistake {
+        name: "outcome-not-found",
+        says: "an acquire does not check whether the server keeps an outcome",
+        change: Change::Scripts(&[(
+            "if outcome then
+  local _, now_text",
+            "if false then
+  local _, now_text",
+        )]),
+    },
+    Mistake {
         name: "deadline-from-the-reply",
         says: "a lease counts from when the answer came, not from when the request was sent",
         change: Change::Deadline,
@@ -146,6 +174,8 @@ mod tests {
             include_str!("../../../core/src/backend/redis/scripts/batch.lua"),
             include_str!("../../../core/src/backend/redis/scripts/queue.lua"),
             include_str!("../../../core/src/backend/redis/scripts/release.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/find_outcome.lua"),
+            include_str!("../../../core/src/backend/redis/scripts/record.lua"),
         ];
         for mistake in MISTAKES {
             if let Change::Scripts(changes) = mistake.change {

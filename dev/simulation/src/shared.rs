@@ -12,8 +12,11 @@ use crate::server::SimulatedRedis;
 /// The number of processes.
 pub(crate) const PROCESSES: usize = 3;
 
-/// The number of tasks of each process.
+/// The number of tasks of each process that acquire locks.
 pub(crate) const TASKS: usize = 3;
+
+/// The number of tasks of each process that call `once`.
+pub(crate) const ONCE_TASKS: usize = 2;
 
 pub(crate) struct Shared {
     pub(crate) seed: u64,

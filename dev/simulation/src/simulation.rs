@@ -12,6 +12,7 @@ use crate::faults::{Fault, Plan};
 use crate::history::Outcome;
 use crate::judge::judge;
 use crate::mistakes::Mistake;
+use crate::outcomes::records;
 use crate::requests::passes;
 use crate::server::{SimulatedRedis, serve};
 use crate::shared::{PROCESSES, Shared};
@@ -71,6 +72,7 @@ pub(crate) fn simulate(seed: u64, mistake: Option<Mistake>) -> turmoil::Result<O
     let mut history = shared.history.take();
     let counts = &mut history.counts;
     (counts.passed, counts.parked, counts.together) = passes(redis.served());
+    (counts.recorded, counts.refused) = records(redis.served());
     let violations = judge(&history, &redis, &plan, &unfinished);
     Ok(history.outcome(violations))
 }

@@ -21,9 +21,14 @@ fn every_seed_holds_what_is_claimed() {
     assert_eq!(report.hashes.len() as u64, seeds);
     // A run without faults would prove nothing.
     let reached = ["grants", "lost", "cut", "busy", "failed", "faults"];
-    for what in reached.iter().chain(&["passed", "together"]) {
+    for what in reached
+        .iter()
+        .chain(&["passed", "together", "recorded", "found"])
+    {
         assert!(report.counts[*what] >= seeds / 4, "{what}: {report}");
     }
+    // A late record needs the loss of its lock.
+    assert!(report.counts["refused"] >= seeds / 20, "{report}");
     // This event needs three tasks within ten milliseconds.
     assert!(report.counts["parked"] >= seeds / 20, "{report}");
 }

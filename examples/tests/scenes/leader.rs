@@ -21,6 +21,6 @@ fn next_candidate_leads_after_the_lease_of_a_killed_leader_and_immediately_after
     assert_says(&text, "is killed");
     assert_says(&text, "runs its job");
     assert_says(&text, ", 0 of them twice.");
-    // Ten reports are due. If the killed leader was running a report, the reports of the next two seconds are skipped.
+    // At least four reports are due in three terms of 1.2 s and a lease of 2 s. The last one may be running.
     assert!(text.matches(" reported ").count() >= 3, "{text}");
 }

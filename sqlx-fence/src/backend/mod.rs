@@ -98,7 +98,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     pub async fn connect(url: &str) -> Result<Self, Error> {
         let pool = Pool::connect(url).await?;
         let mut connection = pool.acquire().await?;
-        DB::create_table(&mut connection, DB::LOCKS).await?;
+        DB::create(&mut connection, DB::LOCKS).await?;
         drop(connection);
         Ok(Self::with(pool, true))
     }

@@ -7,6 +7,7 @@ use sqlx::error::BoxDynError;
 use sqlx::{Database, Describe, Either, Execute, Pool, SqlStr};
 
 use crate::isolation::Isolation;
+use crate::record::IdempotencyRecord;
 use crate::rewrite::Dialect;
 
 /// A statement with its values.
@@ -92,9 +93,6 @@ pub trait Driver: Database<Arguments: Clone> {
     /// The SQL dialect.
     const DIALECT: Dialect;
 
-    /// The statement that creates the table `fences`.
-    const FENCES: &'static str;
-
     /// Adds a number to the values of a statement.
     fn add(values: &mut Self::Arguments, number: i64) -> Result<(), sqlx::Error>;
 
@@ -155,8 +153,36 @@ pub trait Driver: Database<Arguments: Clone> {
     /// Returns whether a failed claim can be retried.
     fn obstacle(error: &sqlx::Error) -> Option<Obstacle>;
 
-    /// Creates a table with a `CREATE TABLE IF NOT EXISTS`, which other connections may send concurrently.
-    fn create_table<'c>(connection: &'c mut Self::Connection, sql: &'static str) -> Answer<'c, ()>;
+    /// The statement that creates the table `fences` if it does not exist.
+    const CREATE_FENCES: &'static str;
+
+    /// The statements that create the table `idempotency_records` if it does not exist.
+    const CREATE_IDEMPOTENCY_RECORDS: &'static str;
+
+    /// Executes statements that create a table if it does not exist.
+    fn create<'c>(connection: &'c mut Self::Connection, sql: &'static str) -> Answer<'c, ()> {
+        Self::control(connection, sql)
+    }
+
+    /// Returns the record of an idempotency key, and the seconds until it expires.
+    fn find_record<'c>(
+        connection: &'c mut Self::Connection,
+        key: &'c str,
+    ) -> Answer<'c, Option<(IdempotencyRecord, i64)>>;
+
+    /// Inserts a record that expires after a number of seconds. Fails if a record of the key exists.
+    fn insert_record<'c>(
+        connection: &'c mut Self::Connection,
+        record: &'c IdempotencyRecord,
+        seconds: i64,
+    ) -> Answer<'c, ()>;
+
+    /// Deletes the record of this key if it has expired, or without a key all expired records. Returns the number of
+    /// deleted records.
+    fn delete_expired_records<'c>(
+        connection: &'c mut Self::Connection,
+        key: Option<&'c str>,
+    ) -> Answer<'c, u64>;
 
     /// Returns the type of a column, if the column exists. The caller has checked the name of the table.
     fn column_type<'c>(

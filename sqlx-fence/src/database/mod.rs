@@ -5,6 +5,8 @@ mod driver;
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+mod records;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

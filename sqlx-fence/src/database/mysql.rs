@@ -6,6 +6,7 @@ use sqlx::{Arguments, Executor, MySql, MySqlConnection, Row, SqlStr};
 
 use super::FencedDatabase;
 use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, calls_of_sqlx};
+use super::records::{Statements, records_of_sqlx, statements};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
 use crate::schema;
@@ -15,13 +16,16 @@ use crate::schema;
 const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES (?, ?) \
      ON DUPLICATE KEY UPDATE token = IF(token <= ?, ?, LAST_INSERT_ID(token))";
 const RESTORE: &str = "SET SESSION innodb_lock_wait_timeout = @leasehold_wait";
+const RECORDS: Statements = statements!(
+    now: "CAST(UNIX_TIMESTAMP() AS SIGNED)",
+    values: "?", "?", "?", "?"
+);
 const INTEGERS: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];
 
 impl FencedDatabase for MySql {}
 
 impl Driver for MySql {
     const DIALECT: Dialect = Dialect::MySql;
-    const FENCES: &'static str = schema::MYSQL_FENCES;
 
     fn add(values: &mut MySqlArguments, number: i64) -> Result<(), sqlx::Error> {
         Arguments::add(values, number).map_err(sqlx::Error::Encode)
@@ -102,12 +106,11 @@ impl Driver for MySql {
         }
     }
 
-    fn create_table<'c>(connection: &'c mut MySqlConnection, sql: &'static str) -> Answer<'c, ()> {
-        Box::pin(async move {
-            sqlx::raw_sql(sql).execute(connection).await?;
-            Ok(())
-        })
-    }
+    const CREATE_FENCES: &'static str = schema::MYSQL_FENCES;
+    const CREATE_IDEMPOTENCY_RECORDS: &'static str = schema::MYSQL_IDEMPOTENCY_RECORDS;
+
+    // The column is binary.
+    records_of_sqlx!(str::as_bytes);
 
     /// Uses `SHOW COLUMNS`, which resolves the table as the statement does. `information_schema` does not contain
     /// temporary tables.

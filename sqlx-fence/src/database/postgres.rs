@@ -8,6 +8,7 @@ use sqlx::{
 };
 
 use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, calls_of_sqlx};
+use super::records::{Statements, records_of_sqlx, statements};
 use super::{Completable, FencedDatabase};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
@@ -21,6 +22,10 @@ const COLUMN_TYPE: &str = "SELECT pg_catalog.format_type(a.atttypid, a.atttypmod
          COALESCE(NULLIF(t.typbasetype, 0), t.oid) IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) \
      FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_type AS t ON t.oid = a.atttypid \
      WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attname = $2 AND a.attnum > 0 AND NOT a.attisdropped";
+const RECORDS: Statements = statements!(
+    now: "EXTRACT(EPOCH FROM now())::bigint",
+    values: "$1", "$2", "$3", "$4"
+);
 const SAVEPOINT: &str = "SAVEPOINT leasehold_fences";
 const ROLL_BACK: &str = "ROLLBACK TO SAVEPOINT leasehold_fences";
 const RELEASE: &str = "RELEASE SAVEPOINT leasehold_fences";
@@ -30,7 +35,6 @@ impl Completable for Postgres {}
 
 impl Driver for Postgres {
     const DIALECT: Dialect = Dialect::Postgres;
-    const FENCES: &'static str = schema::POSTGRES_FENCES;
 
     fn add(values: &mut PgArguments, number: i64) -> Result<(), sqlx::Error> {
         Arguments::add(values, number).map_err(sqlx::Error::Encode)
@@ -127,7 +131,12 @@ impl Driver for Postgres {
         }
     }
 
-    fn create_table<'c>(connection: &'c mut PgConnection, sql: &'static str) -> Answer<'c, ()> {
+    const CREATE_FENCES: &'static str = schema::POSTGRES_FENCES;
+    const CREATE_IDEMPOTENCY_RECORDS: &'static str = schema::POSTGRES_IDEMPOTENCY_RECORDS;
+
+    records_of_sqlx!(std::convert::identity);
+
+    fn create<'c>(connection: &'c mut PgConnection, sql: &'static str) -> Answer<'c, ()> {
         Box::pin(async move {
             let create = || sqlx::raw_sql(sql);
             // Use a savepoint, because Postgres accepts no other statement in a transaction after a failed one.

@@ -6,6 +6,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteQueryResult};
 use sqlx::{Arguments, Executor, Row, SqlStr, Sqlite, SqliteConnection, query_scalar};
 
 use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, calls_of_sqlx};
+use super::records::{Statements, records_of_sqlx, statements};
 use super::{Completable, FencedDatabase};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
@@ -17,13 +18,16 @@ const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
 const PATIENCE: &str = "PRAGMA busy_timeout";
 const COLUMN_TYPE: &str =
     "SELECT type FROM pragma_table_info($1, $2) WHERE name = $3 COLLATE NOCASE";
+const RECORDS: Statements = statements!(
+    now: "CAST(strftime('%s', 'now') AS INTEGER)",
+    values: "$1", "$2", "$3", "$4"
+);
 
 impl FencedDatabase for Sqlite {}
 impl Completable for Sqlite {}
 
 impl Driver for Sqlite {
     const DIALECT: Dialect = Dialect::Sqlite;
-    const FENCES: &'static str = schema::SQLITE_FENCES;
 
     fn add(values: &mut SqliteArguments, number: i64) -> Result<(), sqlx::Error> {
         Arguments::add(values, number).map_err(sqlx::Error::Encode)
@@ -111,12 +115,10 @@ impl Driver for Sqlite {
         }
     }
 
-    fn create_table<'c>(connection: &'c mut SqliteConnection, sql: &'static str) -> Answer<'c, ()> {
-        Box::pin(async move {
-            sqlx::raw_sql(sql).execute(connection).await?;
-            Ok(())
-        })
-    }
+    const CREATE_FENCES: &'static str = schema::SQLITE_FENCES;
+    const CREATE_IDEMPOTENCY_RECORDS: &'static str = schema::SQLITE_IDEMPOTENCY_RECORDS;
+
+    records_of_sqlx!(std::convert::identity);
 
     fn column_type<'c>(
         connection: &'c mut SqliteConnection,

@@ -24,7 +24,7 @@ pub struct FencedTransaction<DB: FencedDatabase> {
 /// The connection of a [`FencedTransaction`]. `&mut *tx` is an [`Executor`](sqlx::Executor) that fences each write.
 #[derive(Debug)]
 pub struct FencedConnection<DB: FencedDatabase> {
-    pub(super) tx: Transaction<'static, DB>,
+    pub(crate) tx: Transaction<'static, DB>,
     pub(super) lock: CurrentLock,
     pub(super) settings: Arc<Settings>,
     /// The token that the variable of the `MySQL` session certainly has. Only this transaction uses the connection.

@@ -5,6 +5,7 @@
 mod begin;
 mod depending;
 mod dropped;
+mod idempotency;
 mod mark;
 mod migrations;
 mod ordered;

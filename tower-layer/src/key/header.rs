@@ -16,6 +16,7 @@ use crate::{Problem, ProblemKind};
 /// - Do not use a header with credentials. The backend stores keys, and traces contain keys.
 ///
 /// A lock does not make requests idempotent: a duplicate request runs again if it arrives *after* the first response.
+/// An `IdempotencyLayer` (feature `idempotency`) returns the first response instead.
 ///
 /// # Panics
 ///

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`path`]`("order:{id}").`[`typed`](PathTemplate::typed)`::<u64>("id")` | a template with path parameters |
 //! | [`matched_path`]`()` | the path of the axum route: one lock for all its requests (feature `axum`) |
-//! | [`header`]`("idempotency-key")` | the name and the value of a header |
+//! | [`header`]`("x-tenant")` | the name and the value of a header |
+//! | `idempotency_key()` | the value of the header `Idempotency-Key`, for an `IdempotencyLayer` (feature `idempotency`) |
 //! | [`from_fn`]`(..)` | the result of a function of the request's head |
 //!
 //! Each extractor can [include a principal](KeyExtractor::with_principal), so that two clients never have the same key.
@@ -34,6 +35,8 @@
 mod extractor;
 mod from_fn;
 mod header;
+#[cfg(feature = "idempotency")]
+mod idempotency;
 mod keyed;
 #[cfg(feature = "axum")]
 mod matched_path;
@@ -45,6 +48,9 @@ mod template;
 pub use self::extractor::{KeyExtractor, WithPrincipal};
 pub use self::from_fn::{FromFn, from_fn};
 pub use self::header::{Header, header};
+#[cfg(feature = "idempotency")]
+#[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
+pub use self::idempotency::{IdempotencyKey, idempotency_key};
 pub use self::keyed::DEFAULT_MAX_KEY_BYTES;
 pub(crate) use self::keyed::Keyed;
 #[cfg(feature = "axum")]

@@ -281,9 +281,7 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// # fn main() {}
     /// ```
     pub async fn finished(&self) {
-        // `wait` requires a closed tracker. A closed tracker still spawns tasks.
-        self.options.tasks.close();
-        self.options.tasks.wait().await;
+        OnDisconnect::finished(&self.options.tasks).await;
     }
 
     /// Sets the response of refused requests. For example, you can set another status or another format. Refused gRPC

@@ -1,6 +1,10 @@
+use std::future::Future;
 use std::time::Duration;
+use std::{future, panic};
 
+use tokio::task::JoinError;
 use tokio_util::task::TaskTracker;
+use tracing::{Instrument, Span};
 
 use crate::OnLoss;
 use crate::methods::Methods;
@@ -33,6 +37,37 @@ pub enum OnDisconnect {
     /// [`LockManager::shutdown`](leasehold::LockManager::shutdown). The task does not have the task-local values of
     /// other layers.
     Continue,
+}
+
+impl OnDisconnect {
+    /// Runs `work` in the caller's future, or as one of these tasks.
+    pub(crate) async fn run<F>(self, tasks: &TaskTracker, work: F) -> F::Output
+    where
+        F: Future<Output: Send> + Send + 'static,
+    {
+        match self {
+            Self::Cancel => work.await,
+            Self::Continue => match tasks.spawn(work.instrument(Span::current())).await {
+                Ok(output) => output,
+                Err(ended) => resume(ended).await,
+            },
+        }
+    }
+
+    /// Waits until none of these tasks runs.
+    pub(crate) async fn finished(tasks: &TaskTracker) {
+        // `wait` requires a closed tracker. A closed tracker still spawns tasks.
+        tasks.close();
+        tasks.wait().await;
+    }
+}
+
+/// Resumes a panic of the handler. If the runtime is shutting down instead, never returns.
+async fn resume<T>(ended: JoinError) -> T {
+    match ended.try_into_panic() {
+        Ok(reason) => panic::resume_unwind(reason),
+        Err(_) => future::pending().await,
+    }
 }
 
 /// The longest hold time if neither the layer nor the manager sets one: 60 s.

@@ -2,18 +2,15 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::{future, panic};
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body::Body;
 use leasehold::kind::Releasable;
 use leasehold::{EndReason, Error, Lock, LockGuard};
-use tokio::task::JoinError;
 use tower_service::Service;
-use tracing::{Instrument, Span};
 
-use super::options::{OnDisconnect, Options, Until};
+use super::options::{Options, Until};
 use crate::body::Custody;
 use crate::giving::give_back;
 use crate::problem::Dialect;
@@ -76,17 +73,12 @@ where
         Err(not) => return Ok(guarding.refuse(not.into())),
     };
     request.extensions_mut().insert(Locked(guard.handle()));
-    match guarding.options.on_disconnect {
-        OnDisconnect::Cancel => work(guard, guarding, service, request).await,
-        OnDisconnect::Continue => {
-            let tasks = guarding.options.tasks.clone();
-            let work = work(guard, guarding, service, request);
-            match tasks.spawn(work.instrument(Span::current())).await {
-                Ok(response) => response,
-                Err(ended) => resume(ended).await,
-            }
-        }
-    }
+    let (on_disconnect, tasks) = (
+        guarding.options.on_disconnect,
+        guarding.options.tasks.clone(),
+    );
+    let work = work(guard, guarding, service, request);
+    on_disconnect.run(&tasks, work).await
 }
 
 async fn work<S, Q, B, T>(
@@ -171,12 +163,4 @@ fn lost_at_the_end(reason: EndReason) -> Problem {
         "{reason}; the work is done, but another request may have held the lock at the same time"
     );
     Problem::new(ProblemKind::Lost).with_detail(detail)
-}
-
-/// Resumes a panic of the handler. If the runtime is shutting down instead, never returns.
-async fn resume<T>(ended: JoinError) -> T {
-    match ended.try_into_panic() {
-        Ok(reason) => panic::resume_unwind(reason),
-        Err(_) => future::pending().await,
-    }
 }

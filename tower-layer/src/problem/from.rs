@@ -5,6 +5,9 @@ use leasehold::{
     Operation, Stale, UnconfirmedRelease,
 };
 
+#[cfg(feature = "idempotency")]
+use leasehold::OnceError;
+
 use super::{Problem, ProblemKind};
 
 impl From<Error> for Problem {
@@ -26,9 +29,9 @@ impl From<Error> for Problem {
             } => misconfigured(
                 "the backend does not support this conversion of the lock; the work may be partly done",
             ),
-            Error::Unsupported { .. } => misconfigured(
-                "the backend does not support this kind of lock, or one of its options",
-            ),
+            Error::Unsupported { what, .. } => {
+                misconfigured(format!("the backend does not support {what}"))
+            }
             Error::HandoverSpent { .. } => {
                 let detail = "the handover was already accepted or has expired";
                 Self::new(ProblemKind::InvalidKey).with_detail(detail)
@@ -37,6 +40,10 @@ impl From<Error> for Problem {
                 operation: Operation::Renew,
                 ..
             } => outcome_unknown("the lease was not renewed"),
+            Error::Backend {
+                operation: Operation::Record,
+                ..
+            } => outcome_unknown("the result was not recorded"),
             Error::Backend {
                 operation: Operation::Downgrade | Operation::HandOver,
                 ..
@@ -57,9 +64,24 @@ impl From<Error> for Problem {
                 misconfigured("this route needs a lock that the request does not hold")
             }
             Error::Closed { .. } | Error::Connect(_) => unavailable(true),
+            #[cfg(feature = "idempotency")]
+            Error::Once(error) => error.into(),
             // After a shutdown, or for an unknown variant, the handler may have done its work. So the client must not
             // retry.
             _ => outcome_unknown("it is not known whether the lock is still held"),
+        }
+    }
+}
+
+#[cfg(feature = "idempotency")]
+impl From<OnceError> for Problem {
+    fn from(error: OnceError) -> Self {
+        match error {
+            OnceError::Failed { .. } => unavailable(true),
+            OnceError::Decode { .. } => misconfigured("the recorded result has another type"),
+            // The result is too large, or cannot be encoded.
+            _ => Self::new(ProblemKind::NotRecorded)
+                .with_detail("the result cannot be recorded; the work may be done"),
         }
     }
 }
@@ -128,7 +150,7 @@ pub(super) fn misconfigured(detail: impl Into<String>) -> Problem {
 }
 
 /// Returns the problem for an error while the lock was held. A duplicate request could do the work twice.
-pub(super) fn outcome_unknown(what: &str) -> Problem {
+pub(crate) fn outcome_unknown(what: &str) -> Problem {
     let detail = format!("{what}; the work may be done");
     Problem::new(ProblemKind::OutcomeUnknown).with_detail(detail)
 }

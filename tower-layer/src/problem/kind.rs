@@ -29,6 +29,12 @@ pub enum ProblemKind {
     MissingToken,
     /// The fencing token of the request is invalid.
     InvalidToken,
+    /// The idempotency key was already used for another request.
+    KeyReused,
+    /// The body of a request with an idempotency key is too long, or ended with an error.
+    UnreadableBody,
+    /// The response to a request with an idempotency key cannot be recorded.
+    NotRecorded,
 }
 
 impl ProblemKind {
@@ -48,6 +54,9 @@ impl ProblemKind {
             Self::Stale => "https://docs.rs/leasehold-tower#stale",
             Self::MissingToken => "https://docs.rs/leasehold-tower#missing-token",
             Self::InvalidToken => "https://docs.rs/leasehold-tower#invalid-token",
+            Self::KeyReused => "https://docs.rs/leasehold-tower#key-reused",
+            Self::UnreadableBody => "https://docs.rs/leasehold-tower#unreadable-body",
+            Self::NotRecorded => "https://docs.rs/leasehold-tower#not-recorded",
         }
     }
 
@@ -60,13 +69,16 @@ impl ProblemKind {
             Self::Unavailable => "Locks are not available",
             Self::Lost => "The lock was lost",
             Self::OutcomeUnknown => "The work may be done",
-            Self::MissingKey => "The request has no key to lock",
+            Self::MissingKey => "The request has no key",
             Self::InvalidKey => "The key of the request is invalid",
             Self::NotFound => "The resource does not exist",
             Self::Misconfigured => "The lock of this route is misconfigured",
             Self::Stale => "A newer holder of the lock has used this resource",
             Self::MissingToken => "The request has no fencing token",
             Self::InvalidToken => "The fencing token of the request is invalid",
+            Self::KeyReused => "The key was already used for another request",
+            Self::UnreadableBody => "The body of the request cannot be read",
+            Self::NotRecorded => "The response cannot be recorded",
         }
     }
 
@@ -78,9 +90,13 @@ impl ProblemKind {
             Self::Unavailable | Self::Lost => StatusCode::SERVICE_UNAVAILABLE,
             Self::MissingKey | Self::InvalidKey | Self::InvalidToken => StatusCode::BAD_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
-            Self::Misconfigured | Self::OutcomeUnknown => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Misconfigured | Self::OutcomeUnknown | Self::NotRecorded => {
+                StatusCode::INTERNAL_SERVER_ERROR
+            }
             Self::Stale => StatusCode::PRECONDITION_FAILED,
             Self::MissingToken => StatusCode::PRECONDITION_REQUIRED,
+            Self::KeyReused => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::UnreadableBody => StatusCode::PAYLOAD_TOO_LARGE,
         }
     }
 }

@@ -10,5 +10,7 @@ mod sql;
 mod status;
 
 pub use self::document::{DEFAULT_BUSY_RETRY_AFTER, DEFAULT_RETRY_AFTER, Problem};
+#[cfg(feature = "idempotency")]
+pub(crate) use self::from::outcome_unknown;
 pub use self::kind::ProblemKind;
 pub(crate) use self::refusal::{Dialect, Refusal};

@@ -79,7 +79,8 @@ fn emit(problem: &Problem) {
         ProblemKind::Misconfigured
         | ProblemKind::Unavailable
         | ProblemKind::Lost
-        | ProblemKind::OutcomeUnknown => event!(
+        | ProblemKind::OutcomeUnknown
+        | ProblemKind::NotRecorded => event!(
             warn,
             "leasehold_tower.refused",
             { problem = kind.uri(), status, detail = problem.detail() },

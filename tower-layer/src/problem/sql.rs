@@ -45,6 +45,8 @@ impl From<Error> for Problem {
             Error::Stale(stale) => stale.into(),
             Error::PartiallyStale { .. } => Self::new(ProblemKind::Stale),
             Error::Busy { .. } => Self::new(ProblemKind::Contended),
+            Error::AlreadyRecorded { .. } => Self::new(ProblemKind::Contended)
+                .with_detail("another request with the same key has completed"),
             Error::NotFound { .. } | Error::Sqlx(sqlx::Error::RowNotFound) => {
                 Self::new(ProblemKind::NotFound)
             }
@@ -56,7 +58,8 @@ impl From<Error> for Problem {
             }
             // The client may have sent a part of the name.
             Error::Name {
-                what: "resource", ..
+                what: "resource" | "idempotency key",
+                ..
             } => Self::new(ProblemKind::InvalidKey),
             Error::Name { what, .. } => misconfigured(format!("a name is not valid for a {what}")),
             Error::ColumnType { .. } => {

@@ -14,8 +14,10 @@ impl From<Problem> for Status {
             ProblemKind::MissingKey
             | ProblemKind::InvalidKey
             | ProblemKind::MissingToken
-            | ProblemKind::InvalidToken => Code::InvalidArgument,
-            ProblemKind::OutcomeUnknown => Code::Unknown,
+            | ProblemKind::InvalidToken
+            | ProblemKind::KeyReused
+            | ProblemKind::UnreadableBody => Code::InvalidArgument,
+            ProblemKind::OutcomeUnknown | ProblemKind::NotRecorded => Code::Unknown,
             ProblemKind::NotFound => Code::NotFound,
             ProblemKind::Misconfigured => Code::Internal,
             ProblemKind::Stale => Code::FailedPrecondition,

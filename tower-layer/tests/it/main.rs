@@ -15,6 +15,7 @@ mod fencing;
 mod grpc;
 mod http;
 mod http2;
+mod idempotency;
 mod keys;
 mod kinds;
 mod layers;

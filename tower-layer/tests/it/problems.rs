@@ -7,7 +7,8 @@ use http::StatusCode;
 use leasehold::backend::{Applied, BackendError, InProcess};
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{
-    AdmitError, Error, FencingToken, HandoverTicket, Key, LockManager, Lost, Operation, Stale,
+    AdmitError, Error, FencingToken, HandoverTicket, Key, LockManager, Lost, OnceError, Operation,
+    Stale,
 };
 use leasehold_tower::{Problem, ProblemKind};
 
@@ -60,6 +61,15 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         resource: "s3cret".to_owned(),
         source: "s3cret".into(),
     };
+    let once_failed = OnceError::Failed {
+        key: key(),
+        token: stale().token,
+        message: "s3cret".to_owned(),
+    };
+    let another_type = OnceError::Decode {
+        key: key(),
+        source: "s3cret".into(),
+    };
     vec![
         (timed_out, ProblemKind::Contended),
         (Error::Closed { key: key() }, ProblemKind::Unavailable),
@@ -93,6 +103,8 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         (stale().into(), ProblemKind::Stale),
         (AdmitError::from(stale()).into(), ProblemKind::Stale),
         (store.into(), ProblemKind::Unavailable),
+        (once_failed.into(), ProblemKind::Unavailable),
+        (another_type.into(), ProblemKind::Misconfigured),
     ]
 }
 
@@ -139,10 +151,19 @@ async fn afterwards() -> Vec<(Error, ProblemKind)> {
         key: key(),
         what: "readers",
     };
+    let locks = mute_after(0, Command::Record);
+    let not_recorded = locks.once("s3cret").run(async |_| Ok::<_, Error>(()));
+    let not_recorded = not_recorded.await.unwrap_err();
+    let too_large = OnceError::TooLarge {
+        key: key(),
+        size: 2_000_000,
+    };
     let locks = mute_after(0, Command::Release);
     let _held = locks.lock("s3cret").acquire().await.unwrap();
     let shutdown = locks.shutdown().await.unwrap_err();
     vec![
+        (not_recorded, ProblemKind::OutcomeUnknown),
+        (too_large.into(), ProblemKind::NotRecorded),
         (not_released, ProblemKind::OutcomeUnknown),
         (none_released, ProblemKind::OutcomeUnknown),
         (one_lost, ProblemKind::Lost),
@@ -233,8 +254,9 @@ fn a_problem_is_a_response_and_reads_as_the_standard_says() {
 fn each_kind_is_described_where_its_type_leads() {
     let documentation = include_str!("../../src/lib.rs");
     use ProblemKind::{
-        Contended, InvalidKey, InvalidToken, Lost, Misconfigured, MissingKey, MissingToken,
-        NotFound, OutcomeUnknown, Stale, TooManyWaiters, Unavailable,
+        Contended, InvalidKey, InvalidToken, KeyReused, Lost, Misconfigured, MissingKey,
+        MissingToken, NotFound, NotRecorded, OutcomeUnknown, Stale, TooManyWaiters, Unavailable,
+        UnreadableBody,
     };
     for kind in [
         Contended,
@@ -249,6 +271,9 @@ fn each_kind_is_described_where_its_type_leads() {
         Stale,
         TooManyWaiters,
         Unavailable,
+        KeyReused,
+        UnreadableBody,
+        NotRecorded,
     ] {
         let (_, name) = kind.uri().split_once('#').unwrap();
         let (_, row) = documentation

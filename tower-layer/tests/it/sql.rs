@@ -43,6 +43,9 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         resource: "s3cret".to_owned(),
         limit: Duration::ZERO,
     };
+    let recorded = Error::AlreadyRecorded {
+        key: "s3cret".to_owned(),
+    };
     let unbound = fence(5).query("UPDATE s3cret SET id = ?");
     vec![
         (newer.into(), ProblemKind::Stale),
@@ -71,6 +74,7 @@ async fn table() -> Vec<(Error, ProblemKind)> {
             ProblemKind::InvalidKey,
         ),
         (busy, ProblemKind::Contended),
+        (recorded, ProblemKind::Contended),
         (
             execute(5, "UPDATE s3cret_none SET id = 1", 1).await,
             ProblemKind::OutcomeUnknown,

@@ -36,7 +36,11 @@ pub(crate) fn holds(claim: Claim, setup: &Setup, world: &World) -> bool {
         | Claim::NobodyForgotten
         | Claim::NoStall
         | Claim::NoSpin
-        | Claim::InOrder => true,
+        | Claim::InOrder
+        | Claim::OneOutcome
+        | Claim::OutcomesGrow
+        | Claim::NoSecondRun
+        | Claim::ConfirmedRecorded => true,
     }
 }
 

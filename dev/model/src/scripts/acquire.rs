@@ -1,6 +1,7 @@
 //! `acquire.lua`: acquires the lock, confirms a hand-off, answers a duplicate of the same request, or returns busy.
 
 use super::queue::{dequeue, grant, grant_to_confirm, next_waiter, note_barging};
+use super::record::finds_outcome;
 use crate::attempt::{Line, Phase};
 use crate::claim::Reachable;
 use crate::server::{FOR_EVER, Holder};
@@ -20,6 +21,9 @@ pub(crate) struct Request {
 
 pub(crate) fn acquire(world: &mut World, setup: &Setup, request: Request) -> Line {
     let Request { owner, age, .. } = request;
+    if finds_outcome(world, setup) {
+        return Line::Found { age };
+    }
     let expired = request.expired && !setup.without(Weakening::Expiry);
     if expired || world.server.seals[owner] > 0 {
         setup.see(world, Reachable::LateCopyRefused);

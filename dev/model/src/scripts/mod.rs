@@ -8,10 +8,12 @@
 mod acquire;
 mod force_release;
 mod queue;
+mod record;
 mod release;
 mod renew;
 
 pub(crate) use self::acquire::{Request, acquire};
 pub(crate) use self::force_release::force_release;
+pub(crate) use self::record::record;
 pub(crate) use self::release::{Named, ReleaseRequest, release};
 pub(crate) use self::renew::renew;

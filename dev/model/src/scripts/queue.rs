@@ -64,6 +64,9 @@ pub(super) fn grant_to_successor(world: &mut World, setup: &Setup, waiter: usize
 /// Grants the lock with the next token.
 pub(super) fn grant(world: &mut World, setup: &Setup, waiter: usize, ttl: u8) -> u8 {
     let token = next_token(world, setup);
+    if world.server.outcome > 0 {
+        world.mark(Mark::RunAgain);
+    }
     world.came.remove(waiter);
     world.server.set_lock(waiter, ttl);
     (world.server.token, world.server.drawer) = (token, id(waiter));
@@ -82,7 +85,7 @@ pub(super) fn next_token(world: &mut World, setup: &Setup) -> u8 {
 
 /// `PUBLISH`: returns whether a process is subscribed to the waiter's inbox. A process whose task has died is still
 /// subscribed.
-fn publish(world: &mut World, setup: &Setup, waiter: usize) -> bool {
+pub(super) fn publish(world: &mut World, setup: &Setup, waiter: usize) -> bool {
     if world.deaf & setup.process(waiter) != 0 {
         setup.see(world, Reachable::DeafPassedOver);
         return setup.without(Weakening::DeafPassedOver);

@@ -24,6 +24,37 @@ const ALL_BUT_EXCLUSION: &[Claim] = &[
     Claim::NoGhost,
 ];
 
+const ALL_ONCE: &[Claim] = &[
+    Claim::OneOutcome,
+    Claim::OutcomesGrow,
+    Claim::NoSecondRun,
+    Claim::ConfirmedRecorded,
+    Claim::Exclusion,
+    Claim::Backed,
+    Claim::TokensDiffer,
+    Claim::TokensGrow,
+    Claim::NoRevival,
+    Claim::NoGhost,
+];
+
+const ALL_ONCE_BUT_EXCLUSION: &[Claim] = &[
+    Claim::OneOutcome,
+    Claim::OutcomesGrow,
+    Claim::NoSecondRun,
+    Claim::ConfirmedRecorded,
+    Claim::TokensDiffer,
+    Claim::TokensGrow,
+    Claim::NoRevival,
+    Claim::NoGhost,
+];
+
+/// Short leases keep these worlds small.
+const ONCE_TIMES: Times = Times {
+    ttl: 1,
+    place: 1,
+    ..Times::FREE
+};
+
 const LATE: Faults = Faults {
     late_copies: true,
     cancels: true,
@@ -40,6 +71,7 @@ const FREE: Setup = Setup {
     looks_after_expiry: 0,
     parks: false,
     batches: false,
+    once: false,
     faults: LATE,
     budget: Budget::NONE,
     claims: ALL_SAFE,
@@ -218,6 +250,42 @@ pub(super) const SETUPS: &[Setup] = &[
             ..Budget::NONE
         },
         claims: &[Claim::TokensDiffer, Claim::TokensGrow, Claim::NoRevival],
+        ..FREE
+    },
+    Setup {
+        name: "once",
+        about: "holders record outcomes; records and acquires late, lost and duplicated; acquires dropped",
+        once: true,
+        claims: ALL_ONCE,
+        reachable: &[
+            Reachable::OutcomeFound,
+            Reachable::LateOutcomeRefused,
+            Reachable::SecondCopyRecorded,
+            Reachable::NextOutcome,
+            Reachable::HandOffConfirmed,
+            Reachable::LateCopyRefused,
+        ],
+        times: ONCE_TIMES,
+        anonymous: true,
+        ..FREE
+    },
+    Setup {
+        name: "once-forced",
+        about: "the same, and the lock is force-released at any time",
+        once: true,
+        faults: Faults {
+            force: true,
+            cancels: false,
+            ..LATE
+        },
+        claims: ALL_ONCE_BUT_EXCLUSION,
+        reachable: &[
+            Reachable::OutcomeFound,
+            Reachable::LateOutcomeRefused,
+            Reachable::NextOutcome,
+        ],
+        times: ONCE_TIMES,
+        anonymous: true,
         ..FREE
     },
 ];

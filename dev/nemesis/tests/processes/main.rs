@@ -1,10 +1,11 @@
-//! Guarantees across processes: order, tokens, permits, handover, and a stopped holder.
+//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, and a job that runs once.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod handover;
 mod order;
 mod pause;
+mod schedule;
 mod semaphore;
 mod tls;
 mod tokens;

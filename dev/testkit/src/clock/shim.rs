@@ -43,6 +43,15 @@ impl ClockShim {
     ///
     /// Returns [`ClockError`] if it cannot be built.
     pub fn off_by(seconds: i64) -> Result<Self, ClockError> {
+        Self::off_by_millis(seconds.saturating_mul(1000))
+    }
+
+    /// Builds a clock that is ahead by `millis` milliseconds, or behind if `millis` is negative.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ClockError`] if it cannot be built.
+    pub fn off_by_millis(millis: i64) -> Result<Self, ClockError> {
         let folder = tempfile::tempdir().map_err(ClockError::File)?;
         let shim = Self { folder };
         let source = shim.folder.path().join("shim.c");
@@ -58,7 +67,7 @@ impl ClockShim {
             let said = String::from_utf8_lossy(&built.stderr).into_owned();
             return Err(ClockError::Refused(said));
         }
-        shim.set(seconds)?;
+        shim.set_nanos(millis.saturating_mul(1_000_000))?;
         Ok(shim)
     }
 
@@ -68,7 +77,10 @@ impl ClockShim {
     ///
     /// Returns [`ClockError::File`] if it cannot be set.
     pub fn set(&self, seconds: i64) -> Result<(), ClockError> {
-        let nanos = seconds.saturating_mul(1_000_000_000);
+        self.set_nanos(seconds.saturating_mul(1_000_000_000))
+    }
+
+    fn set_nanos(&self, nanos: i64) -> Result<(), ClockError> {
         // Overwrite the file without truncating it, because processes may read it at any time.
         let mut options = OpenOptions::new();
         let file = options.write(true).create(true).truncate(false);

@@ -77,10 +77,7 @@ fn a_point_without_a_test_is_a_fault() -> Outcome {
         faults(chapter)?,
         ["house/src/guarantees.rs:2: names no test"]
     );
-    assert_eq!(
-        faults("//! Text.\n")?,
-        ["house/src/guarantees.rs has no point"]
-    );
+    assert_eq!(faults("//! Text.\n")?, ["src/guarantees.rs has no point"]);
     let without = judge(Check::Guarantees, &[("lib.rs", "")])?.faults;
     assert_eq!(without, ["no member has a src/guarantees.rs"]);
     Ok(())

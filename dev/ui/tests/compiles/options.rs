@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use leasehold::{Error, LockManager, distributed_lock};
+use leasehold::{Error, LockManager, Schedule, distributed_lock};
 
 #[distributed_lock("k", manager = locks)]
 async fn by_reference(locks: &LockManager) -> Result<(), Error> {
@@ -99,6 +99,28 @@ async fn finishes() -> Result<(), Error> {
     Ok(())
 }
 
+#[distributed_lock("report:{day}", once = "7d")]
+async fn recorded(day: &str, _unused: String) -> Result<usize, Error> {
+    Ok(day.len())
+}
+
+#[distributed_lock("k", once = KEEP, keep_failure = "0s", ttl = TTL, wait = "forever", max_hold = "1h")]
+async fn recorded_with_every_time() -> Result<(), Error> {
+    Ok(())
+}
+
+const KEEP: Duration = Duration::from_secs(9);
+
+#[distributed_lock("nightly", once = "7d", slot = "0 3 * * *", guard = lock)]
+async fn nightly() -> Result<String, Error> {
+    Ok(lock.key().to_owned())
+}
+
+#[distributed_lock("hourly", once = "1d", slot = *hourly)]
+async fn by_a_schedule(hourly: &Schedule) -> Result<(), Error> {
+    Ok(())
+}
+
 #[distributed_lock("k", guard = lock,)]
 async fn sees_its_lock() -> Result<bool, Error> {
     let watching = lock.ended();
@@ -147,6 +169,11 @@ async fn with_the_current_manager() -> Result<(), Error> {
     assert_eq!(skips_a_value().await?, Some(1));
     finishes().await?;
     assert!(sees_its_lock().await?);
+    assert_eq!(recorded("monday", String::new()).await?, 6);
+    recorded_with_every_time().await?;
+    assert!(nightly().await?.ends_with("T03:00:00Z"));
+    let hourly = Schedule::cron("@hourly")?;
+    by_a_schedule(&hourly).await?;
     let nested = renamed::absolute().await;
     assert!(matches!(nested, Err(Error::AlreadyHeld { .. })));
     Ok(())

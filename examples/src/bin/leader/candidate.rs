@@ -35,7 +35,7 @@ impl Candidate {
         locks.set_global_default()?;
         tokio::select! {
             never = lead(&locks) => match never {},
-            failed = report::every_slot(&self.url, &self.prefix) => failed?,
+            failed = report::every_slot() => failed?,
             () = input_closed() => println!("stops"),
         }
         // Releases the lock, so that the other candidates need not wait for the end of the lease.

@@ -4,15 +4,15 @@
 //! run. The first leader is killed, and the next one leads when the lease has expired. The second leader is stopped
 //! normally, and the last one leads immediately.
 //!
-//! In addition, every candidate runs the same cron job: a function with `contended = "skip"`, which only one of them
-//! executes each time.
+//! In addition, every candidate runs the same cron job: a function with `once`, whose key ends with the time at which
+//! the job is due. One candidate executes it each time, and the others receive its result.
 //!
 //! Run it with `cargo run --bin leader`. It starts the `redis-server` on the `PATH`, or uses the server of
 //! `--url redis://127.0.0.1`.
 //!
-//! Try: a shorter `LEASE` in `candidate.rs`, and the next one leads sooner. In `report.rs` remove the check of the last
-//! report. If the clocks of the processes then differ by more than the duration of a report, a report runs twice. A
-//! lock does not replace a record of completed work.
+//! Try: a shorter `LEASE` in `candidate.rs`, and the next one leads sooner. In `report.rs` replace `once` by
+//! `contended = "skip"`. If the clocks of the processes then differ by more than the duration of a report, a report runs
+//! twice. A lock does not replace a record of completed work.
 
 #![allow(
     clippy::print_stdout,

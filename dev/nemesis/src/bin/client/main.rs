@@ -4,6 +4,7 @@
 
 mod hold;
 mod repeat;
+mod schedule;
 
 use std::env::args;
 
@@ -22,6 +23,7 @@ async fn main() -> Result<(), BoxError> {
         Task::Hold(ttl) => hold::hold(&locks, ttl).await,
         Task::Wait(tasks) => wait(&locks, tasks).await,
         Task::Repeat(work) => repeat::repeat(work, &locks).await,
+        Task::Schedule(work) => schedule::schedule(&work, &locks).await,
         Task::HandOver(ttl) => {
             let guard = locks.lock(KEY).ttl(ttl).acquire().await?;
             println!("ticket {}", guard.hand_over().await?);

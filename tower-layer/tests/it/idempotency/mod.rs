@@ -1,0 +1,9 @@
+//! Requests with an idempotency key: statuses, stores, transactions, and the ends of a request.
+
+mod ends;
+mod processes;
+mod recording;
+mod site;
+mod statuses;
+mod stores;
+mod transactions;
