@@ -139,15 +139,18 @@ impl KeyState {
         self.settle(now);
         match self.holder(claim.owner) {
             Some(holder) if holder.token == Some(claim.token) => {
-                let expires = now + claim.ttl;
-                if std::mem::replace(&mut holder.expires, expires) > expires {
-                    // The first waiter waits for the earlier end of this lease.
-                    self.queue.notify_first();
-                }
+                holder.expires = now + claim.ttl;
                 RenewAnswer::Extended { lease: claim.ttl }
             }
             _ => RenewAnswer::Gone,
         }
+    }
+
+    pub(super) fn release_after(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
+        let answer = self.renew(claim, now);
+        // The first waiter waits for the earlier end of this lease.
+        self.queue.notify_first();
+        answer
     }
 
     pub(super) fn downgrade(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {

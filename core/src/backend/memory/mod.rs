@@ -143,6 +143,10 @@ impl Backend for InProcess {
         Some(Ok(self.world().release(claim, now.into())))
     }
 
+    async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+        Ok(self.world().release_after(claim, Instant::now()))
+    }
+
     async fn record(
         &self,
         claim: &Claim,

@@ -65,6 +65,13 @@ impl Store {
         self.visit(&claim.key, RenewAnswer::Gone, |e| e.renew(claim, now))
     }
 
+    pub(super) fn release_after(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
+        let now = self.at(now);
+        self.visit(&claim.key, RenewAnswer::Gone, |e| {
+            e.release_after(claim, now)
+        })
+    }
+
     pub(super) fn downgrade(&mut self, claim: &Claim, now: Instant) -> RenewAnswer {
         let now = self.at(now);
         self.visit(&claim.key, RenewAnswer::Gone, |e| e.downgrade(claim, now))
