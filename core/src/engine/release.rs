@@ -17,7 +17,7 @@ use super::background_work::BackgroundWork;
 use super::backoff::Backoff;
 use super::timeout::{at_once, bounded, bounded_since};
 use super::{Engine, Lease};
-use crate::backend::{Applied, Backend, BackendError, Claim, ReleaseAnswer, RenewAnswer};
+use crate::backend::{Applied, Backend, BackendError, Claim, Mode, ReleaseAnswer, RenewAnswer};
 use crate::clock::{ClockReading, LeaseInstant};
 use crate::{EndReason, events};
 
@@ -263,14 +263,21 @@ async fn release_after(
     claim: &Claim,
     left: Duration,
 ) -> Result<ReleaseAnswer, BackendError> {
-    let claim = Claim {
+    let mut claim = Claim {
         ttl: left,
         ..claim.clone()
     };
-    match backend.release_after(&claim).await? {
-        RenewAnswer::Extended { .. } => Ok(ReleaseAnswer::Released),
-        RenewAnswer::Gone => Ok(ReleaseAnswer::AlreadyGone),
+    let mut answer = backend.release_after(&claim).await?;
+    // A downgrade without a reply may have made this holder a reader.
+    if answer == RenewAnswer::Gone && claim.mode == Mode::Exclusive && backend.capabilities().shared
+    {
+        claim.mode = Mode::Shared;
+        answer = backend.release_after(&claim).await?;
     }
+    Ok(match answer {
+        RenewAnswer::Extended { .. } => ReleaseAnswer::Released,
+        RenewAnswer::Gone => ReleaseAnswer::AlreadyGone,
+    })
 }
 
 impl HoldMetrics {

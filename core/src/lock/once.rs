@@ -1,6 +1,6 @@
 //! Runs a body once: under a lock, unless a recorded result exists.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -37,8 +37,8 @@ const MAX_MESSAGE: usize = 4096;
 ///
 /// The backend accepts *one result* for each retention time, and a body can run *more than once* before that. If a
 /// holder crashes, loses its lock or is cancelled, the next caller runs its own body, under a larger token. The backend
-/// refuses the result of a holder that no longer holds the lock. Work that the first holder began may still be in progress at that
-/// time. So let the resource compare the [token](LockHandle::token), or make the effect idempotent.
+/// refuses the result of a holder that no longer holds the lock. Work that the first holder began may still be in
+/// progress at that time. So let the resource compare the [token](LockHandle::token), or make the effect idempotent.
 ///
 /// A backend that loses its data also loses results, for example a Redis server without persistence that restarts.
 /// A server that evicts keys with a TTL loses results, too. Redis and the in-process backend support `once`; other
@@ -68,6 +68,7 @@ const MAX_MESSAGE: usize = 4096;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Debug, Clone)]
 #[must_use = "nothing runs until `run` is awaited"]
 pub struct Once {
     lock: Lock,
@@ -320,25 +321,5 @@ fn unsupported(operation: Operation, key: Key) -> Error {
         operation,
         key,
         what: "recorded results",
-    }
-}
-
-impl Clone for Once {
-    fn clone(&self) -> Self {
-        Self {
-            lock: self.lock.clone(),
-            keep: self.keep,
-            keep_failure: self.keep_failure,
-        }
-    }
-}
-
-impl fmt::Debug for Once {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Once")
-            .field("lock", &self.lock)
-            .field("keep", &self.keep)
-            .field("keep_failure", &self.keep_failure)
-            .finish()
     }
 }

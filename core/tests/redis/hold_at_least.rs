@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
+use leasehold::conformance::{BackendCall, Command, Fault, Faulty};
 use leasehold_testkit::proxy::{Proxy, Which};
 use tokio::time::{Instant, sleep};
 
@@ -126,4 +127,30 @@ async fn a_holder_that_crashes_just_after_a_hand_off_leaves_the_lock_taken() {
         "{taken_for:?}"
     );
     next.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_downgrade_without_a_reply_does_not_keep_the_lock_for_its_ttl() {
+    let server = Server::start().await;
+    let backend = Redis::connect(&server.url()).await.unwrap();
+    let loses_it = |call: &BackendCall| match call.command {
+        Command::Downgrade => Fault::LoseAnswer,
+        _ => Fault::None,
+    };
+    let (here, there) = (
+        LockManager::new(Faulty::new(backend, loses_it)),
+        server.locks().await,
+    );
+    let minimum = Duration::from_millis(500);
+    let acquired = Instant::now();
+    let writer = here.lock("k").hold_at_least(minimum).acquire().await;
+    writer.unwrap().downgrade().await.unwrap_err();
+    // The TTL is 30 s.
+    let next = there
+        .lock("k")
+        .wait(Duration::from_secs(10))
+        .acquire()
+        .await;
+    next.unwrap().release().await.unwrap();
+    assert!(acquired.elapsed() >= minimum);
 }

@@ -27,8 +27,6 @@ pub(crate) struct Ledger {
     line: Vec<Place>,
     /// The attempt that was seen as the owner without a token.
     handed: Option<Id>,
-    /// The waiters that a renewal has notified, because the lease ends earlier.
-    notified: Vec<Id>,
 }
 
 impl Ledger {
@@ -74,19 +72,7 @@ impl Ledger {
         let Some(mine) = mine.filter(|l| l.token == token) else {
             panic!("P1: {who} has no lease under {token} that could be extended");
         };
-        if now + lease < mine.until {
-            self.notified
-                .extend(self.line.first().map(|place| place.who));
-        }
         mine.until = now + lease;
-    }
-
-    /// Returns whether a renewal has notified this waiter. Each notification wakes it at most once.
-    pub(crate) fn was_notified(&mut self, who: Id) -> bool {
-        let found = self.notified.iter().position(|it| *it == who);
-        found
-            .map(|place| self.notified.swap_remove(place))
-            .is_some()
     }
 
     pub(crate) fn gone(&mut self, who: Id, token: FencingToken, now: Ms) {
