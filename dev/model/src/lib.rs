@@ -44,8 +44,8 @@
 //!
 //! The last four claims are those of `once`. They are checked in three worlds of their own, so that the others do not
 //! grow: `once` and `once-forced` without time limits, and `once-deaths` with fast messages. There a holder sends the
-//! outcome of its body instead of a release, and a kept outcome ends an attempt. Outcomes expire. In these worlds
-//! `no-stall` and `nobody-forgotten` also mean that no attempt waits while the server keeps an outcome.
+//! outcome of its body instead of a release, and a kept outcome ends an attempt. Outcomes expire. `no-stall` and
+//! `nobody-forgotten` have a further condition in these worlds: while the server keeps an outcome, no attempt waits.
 //!
 //! The first seven claims are checked in worlds where each message and process may take any time, even forever. In
 //! these worlds a dead process is one that takes no more steps, and a lost message is one that never arrives. A
@@ -53,14 +53,14 @@
 //! before their expiry. `exclusion` and `backed` are not claimed where other programs delete or overwrite the key, make
 //! it expire early, or force-release the lock. The other claims are.
 //!
-//! Four claims are checked in worlds where messages are fast and living clients act in time: `nobody-forgotten`,
-//! `no-stall`, `no-spin` and `in-order`. There `no-stall` allows a time for each fault so far, and no other time. For a
-//! dead holder it is the rest of its lease. If the waiters are not the first ones of their processes, a refresh
-//! interval is added. For a waiter that died in the queue of a living process, or that was not notified, it is a grant
-//! and a refresh interval. For a waiter that died with its process it is nothing, because the server skips it. For a
-//! deleted key it is a refresh interval. These bounds are tight: each such world has a run in which the lock is idle
-//! for the whole allowed time. `in-order` is not claimed where notifications are lost, because a waiter that does not
-//! confirm in time moves to the end of the queue.
+//! The claims `nobody-forgotten`, `no-stall`, `no-spin` and `in-order` are checked in other worlds: there, messages are
+//! fast, and living clients act in time. In these worlds `no-stall` allows a time for each fault so far, and no other
+//! time. For a dead holder it is the rest of its lease. If the waiters are not the first ones of their processes, a
+//! refresh interval is added. For a waiter that died in the queue of a living process, or that was not notified, it is
+//! a grant and a refresh interval. For a waiter that died with its process it is nothing, because the server skips it.
+//! For a deleted key it is a refresh interval. These bounds are tight: each such world has a run in which the lock is
+//! idle for the whole allowed time. `in-order` is not claimed where notifications are lost, because a waiter that does
+//! not confirm in time moves to the end of the queue.
 //!
 //! A [`Weakening`] leaves out one rule, and shows that the rule is necessary: without it, exactly the named claims are
 //! violated. Each world has [`Reachable`] events that must occur in it, so no claim holds only because nothing happens.
