@@ -13,6 +13,7 @@ mod quorum;
 mod redlock;
 mod rslock;
 pub(crate) mod scripts;
+pub(crate) mod sql;
 mod way;
 
 use std::future::Future;
@@ -34,6 +35,12 @@ pub(crate) trait Contestant: Clone + Send + Sync + 'static {
     fn acquire(&self, key: &str) -> impl Future<Output = Result<Self::Held, BoxError>> + Send;
 
     fn release(&self, held: Self::Held) -> impl Future<Output = Result<(), BoxError>> + Send;
+
+    /// Returns this contestant as another process has it, with the same server. Only a contestant that notifies or queues
+    /// within a process differs there.
+    fn elsewhere(&self) -> Self {
+        self.clone()
+    }
 
     /// Returns whether the contestant can wait for a held lock. One that cannot wait is only measured with a single
     /// task.
