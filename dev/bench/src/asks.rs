@@ -1,7 +1,7 @@
 //! The requirements of the library, as ratios within one run, and the measured values.
 
 use crate::answer::{Answer, Bound, answer};
-use crate::contestant::sql::BY_HAND;
+use crate::contestant::databases::BY_HAND;
 use crate::ledger::{Ledger, Place};
 use crate::workload::{
     contended, growth, handoff, held, in_process, sql, sql_locks, uncontended, waiters,

@@ -3,6 +3,7 @@
 mod any_contestant;
 mod async_redis_lock;
 mod bare;
+pub(crate) mod databases;
 pub(crate) mod distkit;
 mod distributed_lock_redis;
 mod drawing;
@@ -13,7 +14,7 @@ mod quorum;
 mod redlock;
 mod rslock;
 pub(crate) mod scripts;
-pub(crate) mod sql;
+mod sql;
 mod way;
 
 use std::future::Future;

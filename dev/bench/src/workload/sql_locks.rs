@@ -11,7 +11,7 @@ use super::{Environment, Workload};
 use crate::BoxError;
 use crate::clock;
 use crate::contention::{METRICS, Rush, Tally};
-use crate::contestant::{AnyContestant, sql};
+use crate::contestant::{AnyContestant, databases};
 use crate::report::Outcome;
 use crate::turns::Plan;
 
@@ -53,12 +53,12 @@ impl Workload for SqlLocks {
         match self {
             Self::Postgres => {
                 let server = PostgresServer::start().await?;
-                let entrants = sql::on_postgres(&server.url().parse()?, redis).await?;
+                let entrants = databases::on_postgres(&server.url().parse()?, redis).await?;
                 measure(&name, &entrants, quick).await
             }
             Self::MariaDb => {
                 let server = MariaDbServer::start().await?;
-                let entrants = sql::on_mariadb(&server.url().parse()?, redis).await?;
+                let entrants = databases::on_mariadb(&server.url().parse()?, redis).await?;
                 measure(&name, &entrants, quick).await
             }
             Self::Sqlite => {
@@ -68,7 +68,7 @@ impl Workload for SqlLocks {
                     .create_if_missing(true)
                     .journal_mode(SqliteJournalMode::Wal)
                     .synchronous(SqliteSynchronous::Normal);
-                let entrants = sql::on_sqlite(&options, redis).await?;
+                let entrants = databases::on_sqlite(&options, redis).await?;
                 measure(&name, &entrants, quick).await
             }
         }

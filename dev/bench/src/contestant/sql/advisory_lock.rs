@@ -13,7 +13,7 @@ pub(crate) struct AdvisoryLock {
 }
 
 impl AdvisoryLock {
-    pub(super) fn new(pool: PgPool) -> Self {
+    pub(crate) fn new(pool: PgPool) -> Self {
         Self { pool }
     }
 }

@@ -32,7 +32,7 @@ macro_rules! lock_row {
 }
 
 impl ForUpdate {
-    pub(super) async fn create_table(&self) -> Result<(), BoxError> {
+    pub(crate) async fn create_table(&self) -> Result<(), BoxError> {
         let table = "CREATE TABLE locked_rows (lock_key VARCHAR(255) PRIMARY KEY)";
         match self {
             Self::Postgres(pool) => pool.execute(table).await.map(drop)?,

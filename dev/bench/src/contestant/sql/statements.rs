@@ -116,7 +116,7 @@ const MARIADB: Sql = Sql {
 };
 
 impl Statements {
-    pub(super) async fn create_table(&self) -> Result<(), BoxError> {
+    pub(crate) async fn create_table(&self) -> Result<(), BoxError> {
         match self {
             Self::Postgres(pool) => pool.execute(POSTGRES.table).await.map(drop)?,
             Self::MariaDb(pool) => pool.execute(MARIADB.table).await.map(drop)?,
