@@ -157,6 +157,9 @@ mod event;
 mod fence;
 mod idempotency;
 mod isolation;
+#[cfg(feature = "backend")]
+#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
+mod locked;
 #[doc = include_str!("mark.md")]
 pub mod mark {}
 mod name;
@@ -180,6 +183,9 @@ pub use self::error::{Error, Position};
 pub use self::fence::Fence;
 pub use self::idempotency::{OpenTransaction, SqlIdempotencyStore};
 pub use self::isolation::Isolation;
+#[cfg(feature = "backend")]
+#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
+pub use self::locked::{LockedBegin, LockedTransaction};
 pub use self::pool::{FencedBegin, FencedConnection, FencedPool, FencedTransaction};
 pub use self::query::{Fenceable, FencedExt, FencedQuery};
 pub use self::record::IdempotencyRecord;
