@@ -163,8 +163,14 @@ pub struct LockedBegin<'p, DB: LockDatabase> {
 
 impl<DB: LockDatabase> LockedBegin<'_, DB> {
     /// Sets the isolation level. `SQLite` ignores this setting and always uses the strictest level.
+    ///
+    /// Read uncommitted has the effect of read committed on every database. Otherwise the transaction could read writes
+    /// of a previous holder whose commit is then refused.
     pub const fn isolation(mut self, isolation: Isolation) -> Self {
-        self.isolation = Some(isolation);
+        self.isolation = Some(match isolation {
+            Isolation::ReadUncommitted => Isolation::ReadCommitted,
+            stricter => stricter,
+        });
         self
     }
 

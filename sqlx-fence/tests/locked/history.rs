@@ -13,11 +13,14 @@ const CLIENTS: usize = 4;
 const ATTEMPTS: usize = 12;
 const TTL: Duration = Duration::from_millis(150);
 
-/// Pauses up to the given time, or usually not at all.
-async fn pause(longest: Duration) {
-    if fastrand::u8(..4) == 0 {
-        sleep(longest.mul_f64(fastrand::f64())).await;
-    }
+/// Pauses up to twice the TTL, or for a much shorter time.
+async fn pause() {
+    let longest = if fastrand::u8(..4) == 0 {
+        TTL * 2
+    } else {
+        TTL / 5
+    };
+    sleep(longest.mul_f64(fastrand::f64())).await;
 }
 
 fn lock(locks: &LockManager, key: &str) -> leasehold::Lock {
@@ -40,10 +43,6 @@ macro_rules! histories {
             key: &str,
             is_control: bool,
         ) -> bool {
-            // Ends the lease of the holder by the database's clock, as if the holder's machine was suspended.
-            if fastrand::u8(..3) == 0 {
-                expire!(pool, key);
-            }
             let Ok(guard) = lock(locks, key).acquire().await else {
                 return false;
             };
@@ -53,13 +52,13 @@ macro_rules! histories {
             let mut amount = 0;
             if early {
                 amount = number!(pool, "{}", read());
-                pause(TTL * 2).await;
+                pause().await;
             }
             macro_rules! write {
                 ($tx:ident) => {{
                     if !early {
                         amount = number!(&mut *$tx, "{}", read());
-                        pause(TTL * 2).await;
+                        pause().await;
                     }
                     let write = format!(
                         "UPDATE items SET amount = {} WHERE id = '{key}'",
@@ -68,7 +67,7 @@ macro_rules! histories {
                     let written = sqlx::raw_sql(crate::tools::sql(write))
                         .execute(&mut *$tx)
                         .await;
-                    pause(TTL / 2).await;
+                    pause().await;
                     match written {
                         Ok(_) => $tx.commit().await.map_err(Error::from),
                         Err(error) => Err(error.into()),
@@ -99,6 +98,14 @@ macro_rules! histories {
         async fn history(pool: &$Pool, level: Isolation, is_control: bool) -> i64 {
             let key = format!("history {level:?} {is_control} {}", fastrand::u64(..));
             item!(pool, key);
+            // Ends leases by the database's clock, as if the machine of the holder was suspended.
+            let (at, expired) = (pool.clone(), key.clone());
+            let suspends = tokio::spawn(async move {
+                loop {
+                    sleep((TTL * 2).mul_f64(fastrand::f64())).await;
+                    expire!(&at, expired);
+                }
+            });
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|_| {
                     let (pool, locks, key) = (pool.clone(), manager(pool), key.clone());
@@ -116,6 +123,7 @@ macro_rules! histories {
             for client in clients {
                 committed += client.await.unwrap();
             }
+            suspends.abort();
             let (amount, changes) = seen!(pool, key);
             assert_eq!(changes, committed, "a refused transaction was written");
             let lost = committed - (amount - 10);

@@ -1,5 +1,6 @@
 //! The kinds of lock, locks of other backends, and losses that the holder knows.
 
+use leasehold::backend::InProcess;
 use leasehold::{EndReason, LockManager, ReentrancyScope, current_lock};
 use leasehold_sqlx::{Error, IdempotencyRecord, LockedTransaction, SqlIdempotencyStore, ddl};
 
@@ -75,7 +76,8 @@ async fn a_key_with_special_characters_and_a_prefix_commits() {
     }
     commits!(postgres().await);
     commits!(mariadb().await);
-    commits!(sqlite().await.1);
+    let (_folder, sqlite) = sqlite().await;
+    commits!(sqlite);
 }
 
 /// The lock of another backend is refused, whether or not the database stores locks.
@@ -83,7 +85,8 @@ macro_rules! elsewhere {
     ($pool:expr, $rename:literal) => {{
         let pool = $pool;
         item!(&pool, "elsewhere");
-        let guard = acquired(&LockManager::in_process(), "elsewhere").await;
+        let in_process = LockManager::builder().prefix("").build(InProcess::new());
+        let guard = acquired(&in_process.unwrap(), "elsewhere").await;
         let refused = async || {
             let mut tx = LockedTransaction::begin(&pool, &guard).await.unwrap();
             run!(&mut *tx, "UPDATE items SET amount = 11 WHERE id = 'elsewhere'");
@@ -134,7 +137,8 @@ async fn a_lock_that_is_not_in_the_database_is_refused() {
         pool
     };
     elsewhere!(mariadb, "DROP TABLE leasehold_locks");
-    elsewhere!(sqlite().await.1, "DROP TABLE leasehold_locks");
+    let (_folder, sqlite) = sqlite().await;
+    elsewhere!(sqlite, "DROP TABLE leasehold_locks");
 }
 
 #[tokio::test]
@@ -162,12 +166,13 @@ async fn a_loss_that_the_holder_knows_is_returned_with_its_reason() {
             let handle = $guard.handle();
             let mut tx = LockedTransaction::begin(&pool, &$guard).await.unwrap();
             run!(&mut *tx, "UPDATE items SET amount = 11 WHERE id = '{key}'");
-            let _kept = $lose;
+            let kept = $lose;
             is_lost(tx.commit().await, EndReason::$reason);
             let begin = LockedTransaction::begin(&pool, &handle).await;
             is_lost(begin, EndReason::$reason);
             assert_eq!(seen!(&pool, key), (10, 0));
-            drop(_kept);
+            #[allow(dropping_copy_types, reason = "a release returns nothing to keep")]
+            drop(kept);
             assert!(locks.force_release(key).await.is_ok());
         };
     }

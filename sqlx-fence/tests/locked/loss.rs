@@ -175,5 +175,23 @@ macro_rules! paused {
 async fn a_paused_holder_writes_nothing() {
     paused!(postgres().await);
     paused!(mariadb().await);
-    paused!(sqlite().await.1);
+    let (_folder, sqlite) = sqlite().await;
+    paused!(sqlite);
+}
+
+/// A has lost its lock, and its transaction is still open. B reads at read uncommitted, and does not see A's write.
+#[tokio::test]
+async fn on_mariadb_the_next_holder_does_not_read_writes_that_are_refused_later() {
+    let pool = mariadb().await;
+    item!(&pool, "dirty");
+    let guard = acquired(&manager(&pool), "dirty").await;
+    let mut tx = LockedTransaction::begin(&pool, &guard).await.unwrap();
+    run!(&mut *tx, "UPDATE items SET amount = 11 WHERE id = 'dirty'");
+    expire!(&pool, "dirty");
+    let next = acquired(&manager(&pool), "dirty").await;
+    let begin = LockedTransaction::begin(&pool, &next);
+    let mut late = begin.isolation(Isolation::ReadUncommitted).await.unwrap();
+    assert_eq!(seen!(&mut *late, "dirty"), (10, 0));
+    is_lost(tx.commit().await, EndReason::Gone);
+    late.commit().await.unwrap();
 }

@@ -53,13 +53,13 @@ async fn on_mariadb_a_renewal_does_not_conflict() {
     }
 }
 
-/// The watchdog renews the lease while a transaction is open for several TTLs, which then commits.
+/// The watchdog renews the lease while a transaction is open for two TTLs, which then commits.
 macro_rules! watchdog {
     ($pool:expr, $level:expr) => {{
         let (pool, level): (_, Isolation) = ($pool, $level);
         let key = format!("watchdog {level:?}");
         item!(&pool, key);
-        let ttl = Duration::from_millis(600);
+        let ttl = Duration::from_millis(500);
         let lock = manager(&pool).lock(key.clone()).ttl(ttl);
         let guard = lock.acquire().await.unwrap();
         let end = || format!("SELECT expires_at FROM leasehold_locks WHERE lock_key = '{key}'");
@@ -67,7 +67,7 @@ macro_rules! watchdog {
         let mut tx = begin.await.unwrap();
         run!(&mut *tx, "UPDATE items SET amount = 11 WHERE id = '{key}'");
         let (before, begun) = (number!(&pool, "{}", end()), Instant::now());
-        while begun.elapsed() < ttl * 3 {
+        while begun.elapsed() < ttl * 2 {
             sleep(ttl / 10).await;
             assert!(guard.is_valid());
         }
