@@ -53,6 +53,7 @@
 //! | [`FencedPool::begin`] | as `Fence::begin`, and the rows that it writes | as `Fence::begin` |
 //! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | no additional round trip |
 //! | [`Fence::begin`] | everything in the transaction, including reads, from its beginning | one additional statement on Postgres and `SQLite`, two on `MySQL` and `MariaDB`; on `SQLite` also three settings within the process |
+//! | [`LockedTransaction`] (feature `backend`): commits only while its lock is held, which must be in the same database | everything in the transaction, including reads, without a token column | none |
 //! | [`SqlIdempotencyStore`] | work that runs again: one effect per idempotency key is committed | one statement for a repeat; for a new key two, and one in the transaction of the work |
 //! | [`SqlFenceStore`] | resources outside of the database | its own transaction, begun as by `Fence::begin` |
 //! | [`mark`] | a row against changes between a read and a write, for locks without a token | two statements |
@@ -130,7 +131,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `backend` | [`SqlBackend`]: locks in the database itself |
+//! | `backend` | [`SqlBackend`]: locks in the database itself, and [`LockedTransaction`] |
 //! | `metrics` | counters through the `metrics` crate |
 //! | `mysql` | `MySQL` and `MariaDB` (tested: `MariaDB` 10.11) |
 //! | `postgres` | Postgres (tested: 15) |
