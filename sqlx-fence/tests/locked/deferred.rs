@@ -23,9 +23,9 @@ async fn deferred(pool: &PgPool, table: &str, body: &str) {
 async fn the_next_holder_waits_for_deferred_triggers_and_sees_their_writes() {
     let pool = postgres().await;
     item!(&pool, "slow");
-    let body = "PERFORM pg_sleep(2); UPDATE items SET amount = 11 WHERE id = 'slow'";
+    let body = "PERFORM pg_sleep(4); UPDATE items SET amount = 11 WHERE id = 'slow'";
     deferred(&pool, "slow_commits", body).await;
-    let ttl = Duration::from_millis(700);
+    let ttl = Duration::from_secs(2);
     let lock = manager(&pool).lock("slow").ttl(ttl).without_renewal();
     let guard = lock.acquire().await.unwrap();
     let mut tx = LockedTransaction::begin(&pool, &guard).await.unwrap();

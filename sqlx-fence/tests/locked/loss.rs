@@ -158,12 +158,12 @@ macro_rules! paused {
     ($pool:expr) => {{
         let pool = $pool;
         item!(&pool, "paused");
-        let ttl = std::time::Duration::from_millis(200);
+        let ttl = std::time::Duration::from_secs(1);
         let lock = manager(&pool).lock("paused").ttl(ttl).without_renewal();
         let guard = lock.acquire().await.unwrap();
         let mut tx = LockedTransaction::begin(&pool, &guard).await.unwrap();
         run!(&mut *tx, "UPDATE items SET amount = 11 WHERE id = 'paused'");
-        tokio::time::sleep(ttl * 2).await;
+        tokio::time::sleep(ttl + crate::tools::SHORT).await;
         is_lost(tx.commit().await, EndReason::Expired);
         let begin = LockedTransaction::begin(&pool, &guard).await;
         is_lost(begin, EndReason::Expired);

@@ -3,20 +3,29 @@
 use std::time::{Duration, Instant};
 
 use leasehold_sqlx::{Error, Isolation, LockedTransaction};
+use sqlx::mysql::{MySqlDatabaseError, MySqlPoolOptions};
 use tokio::time::sleep;
 
-use crate::tools::{LEVELS, acquired, item, manager, mariadb, number, postgres, run, seen, sqlite};
+use crate::tools::{
+    LEVELS, acquired, item, manager, mariadb, mariadb_server, number, postgres, run, seen, sqlite,
+};
+
+fn is_weak(level: Isolation) -> bool {
+    matches!(level, Isolation::ReadUncommitted | Isolation::ReadCommitted)
+}
 
 /// Renews the lease during a transaction, and returns the result of its commit.
 macro_rules! renewed {
-    ($pool:expr, $level:expr) => {{
+    ($pool:expr, $level:expr, $name:literal) => {{
         let (pool, level): (_, Isolation) = ($pool, $level);
-        let key = format!("renewed {level:?}");
+        let key = format!("renewed {level:?}{}", $name);
         item!(&pool, key);
         let guard = acquired(&manager(&pool), &key).await;
         let begin = || LockedTransaction::begin(&pool, &guard).isolation(level);
         let mut tx = begin().await.unwrap();
         run!(&mut *tx, "UPDATE items SET amount = 11 WHERE id = '{key}'");
+        // A read creates the snapshot.
+        assert_eq!(seen!(&mut *tx, key), (11, 1));
         guard.renew().await.unwrap();
         let first = tx.commit().await;
         if first.is_err() {
@@ -33,8 +42,8 @@ macro_rules! renewed {
 #[tokio::test]
 async fn on_postgres_a_renewal_conflicts_from_repeatable_read_on() {
     for level in LEVELS {
-        let first = renewed!(postgres().await, level);
-        if matches!(level, Isolation::ReadUncommitted | Isolation::ReadCommitted) {
+        let first = renewed!(postgres().await, level, "");
+        if is_weak(level) {
             first.unwrap();
             continue;
         }
@@ -49,7 +58,33 @@ async fn on_postgres_a_renewal_conflicts_from_repeatable_read_on() {
 #[tokio::test]
 async fn on_mariadb_a_renewal_does_not_conflict() {
     for level in LEVELS {
-        renewed!(mariadb().await, level).unwrap();
+        renewed!(mariadb().await, level, "").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn on_mariadb_with_snapshot_isolation_a_renewal_conflicts_from_repeatable_read_on() {
+    let setting = "innodb_snapshot_isolation=ON";
+    let url = mariadb_server().await.url();
+    let options = MySqlPoolOptions::new().after_connect(move |connection, _| {
+        Box::pin(async move {
+            run!(connection, "SET SESSION {setting}");
+            Ok(())
+        })
+    });
+    let pool = options.connect(&url).await.unwrap();
+    for level in LEVELS {
+        let first = renewed!(pool.clone(), level, " snapshot");
+        if is_weak(level) {
+            first.unwrap();
+            continue;
+        }
+        let Err(Error::Sqlx(error)) = first else {
+            panic!("{level:?}: {first:?}")
+        };
+        let error = error.into_database_error().unwrap();
+        let error = error.downcast::<MySqlDatabaseError>();
+        assert_eq!(error.number(), 1020, "{level:?}");
     }
 }
 
@@ -59,7 +94,7 @@ macro_rules! watchdog {
         let (pool, level): (_, Isolation) = ($pool, $level);
         let key = format!("watchdog {level:?}");
         item!(&pool, key);
-        let ttl = Duration::from_millis(500);
+        let ttl = Duration::from_secs(2);
         let lock = manager(&pool).lock(key.clone()).ttl(ttl);
         let guard = lock.acquire().await.unwrap();
         let end = || format!("SELECT expires_at FROM leasehold_locks WHERE lock_key = '{key}'");
@@ -84,9 +119,10 @@ async fn on_postgres_the_watchdog_renews_during_a_transaction() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_mariadb_the_watchdog_renews_during_a_transaction() {
-    for level in LEVELS {
-        watchdog!(mariadb().await, level);
-    }
+    let pool = mariadb().await;
+    let renews = async |level| watchdog!(pool.clone(), level);
+    let [one, two, three, four] = LEVELS;
+    tokio::join!(renews(one), renews(two), renews(three), renews(four));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
