@@ -80,7 +80,8 @@ pub trait LockDatabase: FencedDatabase {
     /// does not commit, if it has. A server does both in one request, because a client that is paused in between would
     /// keep the row locked beyond the lease.
     ///
-    /// sqlx does not know of a commit in such a request, so it rolls back afterwards. This rollback changes nothing.
+    /// sqlx does not know of a commit in such a request, so it rolls back afterwards. This rollback changes nothing. The
+    /// request identifies the holder by its token, because sqlx logs the text of a statement, and the owner is a secret.
     fn commit<'c>(tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool>;
 }
 
@@ -215,9 +216,8 @@ use {is_old, rows, shared_statements};
 
 /// Returns hexadecimal digits, as a value in a statement that is not prepared.
 #[cfg(any(feature = "mysql", feature = "postgres"))]
-fn hex(bytes: impl AsRef<[u8]>) -> String {
-    let digits = bytes.as_ref().iter();
-    digits.map(|byte| format!("{byte:02x}")).collect()
+fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Returns the id in a column `owner`.

@@ -191,14 +191,13 @@ impl LockDatabase for MySql {
         Box::pin(async move {
             let sql = format!(
                 "SELECT COUNT(*) INTO @leasehold_held FROM leasehold_locks \
-                     WHERE lock_key = x'{}' AND owner = x'{}' AND token = {} AND expires_at > {} FOR UPDATE; \
+                     WHERE lock_key = x'{}' AND owner IS NOT NULL AND token = {} AND expires_at > {} FOR UPDATE; \
                  SET @leasehold_end = IF(@leasehold_held = 1, 'COMMIT', 'DO 0'); \
                  PREPARE leasehold_end FROM @leasehold_end; \
                  EXECUTE leasehold_end; \
                  DEALLOCATE PREPARE leasehold_end; \
                  SELECT @leasehold_held",
                 hex(claim.key.full()),
-                hex(claim.owner.to_bytes()),
                 claim.token,
                 now!(),
             );

@@ -202,11 +202,10 @@ impl LockDatabase for Postgres {
             // After an error the server skips the rest of the request. A rollback ends the new transaction of the chain
             // without a warning of the server.
             let sql = format!(
-                "SELECT 1 / COUNT(*) FILTER (WHERE owner = decode('{}', 'hex') AND token = {} AND expires_at > {}) \
+                "SELECT 1 / COUNT(*) FILTER (WHERE owner IS NOT NULL AND token = {} AND expires_at > {}) \
                  FROM (SELECT owner, token, expires_at FROM leasehold_locks \
                      WHERE lock_key = convert_from(decode('{}', 'hex'), 'UTF8') FOR UPDATE) AS lease; \
                  COMMIT AND CHAIN",
-                hex(claim.owner.to_bytes()),
                 claim.token,
                 now!(),
                 hex(claim.key.full()),
