@@ -1,8 +1,8 @@
 //! The errors of the lock table.
 
 use leasehold::Key;
-use leasehold::backend::BackendError;
 use leasehold::backend::key_state::DecodeError;
+use leasehold::backend::{Applied, BackendError};
 
 const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leasehold_sqlx::ddl::create_locks` at startup, \
      or add it to your migrations";
@@ -35,6 +35,19 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
         }
     };
     failed.with_source(error)
+}
+
+/// Returns the same error for another caller of the statement.
+pub(super) fn copy(error: &BackendError) -> BackendError {
+    let copy = match error.applied() {
+        Applied::No => BackendError::not_applied(error.to_string()),
+        _ => BackendError::unknown(error.to_string()),
+    };
+    if error.is_temporary() {
+        copy
+    } else {
+        copy.permanent()
+    }
 }
 
 /// Returns the error of a pool that returned no connection, so that no statement was sent.
