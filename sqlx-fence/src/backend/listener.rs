@@ -20,8 +20,9 @@ const LEAST_CONNECTIONS: u32 = 3;
 /// The pause after the listener has lost its connection.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The pause after notifications did not arrive, for example because a pooler does not forward them.
-const LONG_PAUSE: Duration = Duration::from_secs(60);
+/// The pause after notifications did not arrive, for example because a pooler does not forward them. Each try may leave
+/// a `LISTEN` in a connection of the pooler.
+const LONG_PAUSE: Duration = Duration::from_secs(600);
 
 /// The interval between two probes, the time limit of a probe, and the pause between two tries of one probe.
 const PROBE_INTERVAL: Duration = Duration::from_secs(30);
@@ -93,7 +94,7 @@ async fn listen<DB: LockDatabase>(
     };
     tokio::select! {
         // Waiters poll while notifications do not arrive, so an error is not reported.
-        _lost = DB::listen(pool, &heard) => PAUSE,
+        lost = DB::listen(pool, &heard) => if let Ok(false) = lost { LONG_PAUSE } else { PAUSE },
         () = probes => LONG_PAUSE,
     }
 }

@@ -138,6 +138,7 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
         let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
         // If another task of this process waits or writes, the lock is probably not free.
         let may_be_free = plain && !waits && !self.local.is_used(&attempt.key);
+        let _used = self.local.enter(&attempt.key);
         let read = match self.requests.expiry().filter(|_| may_be_free) {
             None => None,
             Some(expiry) => match self.take(attempt, expiry).await? {

@@ -29,8 +29,9 @@ pub trait LockDatabase: FencedDatabase {
     /// Whether `update` notifies waiters of other processes.
     const NOTIFIES: bool = false;
 
-    /// Calls `heard` for each waiter that an `update` of another process notifies, until the connection is lost.
-    fn listen<'c>(pool: &'c Pool<Self>, heard: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, ()> {
+    /// Calls `heard` for each waiter that an `update` of another process notifies, until the connection is lost. Returns
+    /// false if a pooler does not forward notifications.
+    fn listen<'c>(pool: &'c Pool<Self>, heard: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, bool> {
         let (_, _) = (pool, heard);
         Box::pin(pending())
     }

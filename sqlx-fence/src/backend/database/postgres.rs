@@ -9,7 +9,7 @@
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::postgres::{PgListener, PgRow};
-use sqlx::{PgConnection, Pool, Postgres, Row};
+use sqlx::{PgConnection, Pool, Postgres, Row, raw_sql};
 
 use super::simple_query::{SimpleQuery, query};
 use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
@@ -99,6 +99,9 @@ const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = 
 
 const CHANNEL: &str = "leasehold_locks";
 
+/// Returns the server's process. Two connections have the same process if a pooler in transaction mode is between.
+const BACKEND: &str = "SELECT pg_backend_pid()";
+
 const NOTIFY: &str = "SELECT pg_notify('leasehold_locks', $1)";
 
 /// Does the same as `UPDATE`, and notifies the waiters when the change is committed. Returns a row for each waiter.
@@ -148,16 +151,23 @@ impl LockDatabase for Postgres {
     const LOCKS: &'static str = schema::POSTGRES_LOCKS;
     const NOTIFIES: bool = true;
 
-    fn listen<'c>(pool: &'c Pool<Self>, heard: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, ()> {
+    fn listen<'c>(pool: &'c Pool<Self>, heard: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, bool> {
         Box::pin(async move {
             let mut listener = PgListener::connect_with(pool).await?;
+            let mut other = pool.acquire().await?;
+            let own = raw_sql(BACKEND).fetch_one(&mut listener).await?;
+            let others = raw_sql(BACKEND).fetch_one(&mut *other).await?;
+            if own.try_get::<i32, _>(0)? == others.try_get::<i32, _>(0)? {
+                return Ok(false);
+            }
+            drop(other);
             // Notifications are lost while there is no connection, so the caller must know of it.
             listener.eager_reconnect(false);
             listener.listen(CHANNEL).await?;
             while let Some(notification) = listener.try_recv().await? {
                 heard(notification.payload());
             }
-            Ok(())
+            Ok(true)
         })
     }
 
