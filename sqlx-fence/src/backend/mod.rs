@@ -46,14 +46,47 @@ use crate::Error;
 /// connection pooler in transaction mode.
 ///
 /// One statement acquires a free lock, and another statement releases a lock without waiters. Any other operation reads
-/// the row, and writes the row if no other client has changed it. Waiters are served first come, first served. A waiter
-/// in the process of the previous holder is notified. On Postgres, waiters in other processes are notified through
-/// `LISTEN` and `NOTIFY`. The backend uses one connection of the pool to listen, from the first wait on, if the pool may
-/// have at least three connections. Without a notification, a waiter checks the row up to 50 times a second at first,
-/// and three times a second after a second.
+/// the row, and writes the row if no other client has changed it. Tasks of one process that change the same key
+/// concurrently share these two statements.
 ///
-/// A row stays in the table for an hour after its last use. Every backend that releases locks checks a thousand rows
-/// each ten seconds, and deletes the old ones.
+/// # Waiters
+///
+/// Waiters are served first come, first served. A waiter in the process of the previous holder is notified. On Postgres,
+/// waiters in other processes are notified through `LISTEN` and `NOTIFY`. The backend uses one connection of the pool to
+/// listen, from the first wait on, if the pool may have at least three connections. Every 30 s, it sends itself a
+/// notification through another connection to find out whether notifications arrive.
+///
+/// The waiters of a key in one process share their statements, whatever the number of waiters is:
+///
+/// - One waiter polls the row for all: every 5 s and at the end of the lease while notifications arrive, and otherwise
+///   after 20 ms at first, and three times a second after a second. The polls are frequent again if the holder changes.
+/// - One waiter renews the positions of all every 5 s, with two statements.
+///
+/// The positions of a process that crashes expire after 15 s. A waiter that does not confirm a grant loses it after 2 s,
+/// and the next waiter notices this with its next poll.
+///
+/// # Load and size
+///
+/// With a thousand waiters of one key in one process, the process sends less than one statement per second on Postgres,
+/// and less than four elsewhere. The renewals of all exclusive locks of a manager that are due together are one
+/// statement; on `MySQL` and `SQLite`, one statement has a thousand renewals.
+///
+/// A row stays in the table for an hour after its last use. A million rows with keys of 38 bytes have 333 MB on Postgres
+/// (260 MB of rows, 73 MB of index), 128 MB on `MariaDB`, and 72 MB on `SQLite`. On Postgres, half of each page stays
+/// free, so that acquires and releases do not change the index (HOT updates), and reuse the space of earlier versions.
+/// Autovacuum needs no settings.
+///
+/// A backend that releases locks checks a thousand rows every 10 s, and deletes the old ones. While at least a tenth of
+/// them are old, it continues after a pause of 100 ms, or of the ninefold time of the last deletion. So it deletes at
+/// most 10 000 rows a second, and a million old rows in a few minutes, with at most a tenth of one connection.
+///
+/// # Connection poolers
+///
+/// The backend works through `PgBouncer` in transaction mode, and needs no setting of the pool, neither
+/// `max_prepared_statements` nor `statement_cache_capacity(0)`. On Postgres, each operation is one simple query without
+/// a prepared statement, because `PgBouncer` before 1.21 may execute a prepared statement of another client. The planning
+/// of an acquire costs the server 0.2 ms. The driver itself needs `ignore_startup_parameters = extra_float_digits` in
+/// the settings of `PgBouncer`. Notifications do not arrive through the pooler, so the waiters poll.
 ///
 /// # Examples
 ///

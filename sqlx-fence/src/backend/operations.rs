@@ -106,10 +106,11 @@ impl<DB: LockDatabase> SqlBackend<DB> {
 
     /// Writes the pending changes, and returns the answers to their callers.
     async fn write_changes(&self, key: &Key, local: &LocalKey) {
-        let (mut changes, mut tries) = (Vec::new(), Tries::default());
+        let mut changes: Vec<Box<dyn Change>> = Vec::new();
+        let mut tries = Tries::default();
         let failed = loop {
             changes.extend(local.take_changes());
-            changes.retain(|it: &Box<dyn Change>| !it.is_abandoned());
+            changes.retain(|it| !it.is_abandoned());
             if changes.is_empty() {
                 return;
             }

@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use leasehold::Key;
 use leasehold::backend::{Attempt, Backend};
 use leasehold_sqlx::{LockDatabase, SqlBackend};
-use sqlx::{MySql, Pool, Postgres, query_as};
+use sqlx::{MySql, Pool, Postgres, query_as, query_scalar};
 use tokio::time::{Instant, sleep, timeout};
 use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::{Layer, Registry};
@@ -127,8 +127,13 @@ async fn a_dead_waiter_loses_its_position() {
     for waiter in &waiters {
         queue(&backend, waiter).await;
     }
-    let limit = Duration::from_secs(16);
-    let waits = timeout(limit, backend.wait(&waiters[1])).await;
+    let waits = timeout(COUNTED, backend.wait(&waiters[1])).await;
     assert!(waits.is_err(), "{waits:?}");
+    let left = "SELECT kept_until / 1000000 - unixepoch() FROM leasehold_locks";
+    let kept: i64 = query_scalar(left).fetch_one(&file.pool).await.unwrap();
+    assert!(kept > 10, "{kept}");
+    backend.cleanup(&waiters[1]).await.unwrap();
+    let kept: i64 = query_scalar(left).fetch_one(&file.pool).await.unwrap();
+    assert!(kept < 10, "{kept}");
     assert_eq!(backend.inspect(&key).await.unwrap().waiting, 1);
 }

@@ -215,7 +215,7 @@ impl LockDatabase for Postgres {
             let owners: Vec<_> = claims.iter().map(|it| it.owner.to_bytes()).collect();
             let tokens: Vec<i64> = claims.iter().map(|it| it.token.get()).collect();
             let ttls: Vec<i64> = claims.iter().map(|it| micros(it.ttl)).collect();
-            let owners: Vec<&[u8]> = owners.iter().map(|it| it.as_slice()).collect();
+            let owners: Vec<&[u8]> = owners.iter().map(|it| &it[..]).collect();
             let renew = query(RENEW).bind(keys).bind(owners).bind(tokens).bind(ttls);
             let rows = renew.fetch_all(connection).await?;
             let renewed = rows.iter().map(|row| row.try_get_unchecked(0).map(owner));

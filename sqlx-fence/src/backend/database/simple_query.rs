@@ -52,20 +52,20 @@ impl SimpleQuery {
 /// A value of a statement.
 pub(super) trait Literal {
     /// Appends the value as an expression.
-    fn push_to(&self, sql: &mut String);
+    fn push_to(self, sql: &mut String);
 }
 
 impl Literal for i64 {
-    fn push_to(&self, sql: &mut String) {
+    fn push_to(self, sql: &mut String) {
         // A write to a string does not fail.
         let _ok = write!(sql, "({self})::BIGINT");
     }
 }
 
 impl Literal for &[u8] {
-    fn push_to(&self, sql: &mut String) {
+    fn push_to(self, sql: &mut String) {
         sql.push_str("DECODE('");
-        for byte in *self {
+        for byte in self {
             let _ok = write!(sql, "{byte:02x}");
         }
         sql.push_str("', 'hex')");
@@ -73,7 +73,7 @@ impl Literal for &[u8] {
 }
 
 impl Literal for &str {
-    fn push_to(&self, sql: &mut String) {
+    fn push_to(self, sql: &mut String) {
         sql.push_str("CONVERT_FROM(");
         self.as_bytes().push_to(sql);
         sql.push_str(", 'UTF8')");
@@ -81,7 +81,7 @@ impl Literal for &str {
 }
 
 impl Literal for Option<&[u8]> {
-    fn push_to(&self, sql: &mut String) {
+    fn push_to(self, sql: &mut String) {
         match self {
             Some(bytes) => bytes.push_to(sql),
             None => sql.push_str("NULL::BYTEA"),
@@ -90,9 +90,9 @@ impl Literal for Option<&[u8]> {
 }
 
 impl<L: Literal> Literal for Vec<L> {
-    fn push_to(&self, sql: &mut String) {
+    fn push_to(self, sql: &mut String) {
         sql.push_str("ARRAY[");
-        for (index, value) in self.iter().enumerate() {
+        for (index, value) in self.into_iter().enumerate() {
             if index > 0 {
                 sql.push_str(", ");
             }
