@@ -99,8 +99,12 @@ const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = 
 
 const CHANNEL: &str = "leasehold_locks";
 
-/// Returns the server's process. Two connections have the same process if a pooler in transaction mode is between.
+/// Returns the server's process. A pooler in transaction mode uses one process for several connections, or several
+/// processes for one connection.
 const BACKEND: &str = "SELECT pg_backend_pid()";
+
+/// The number of checks that find such a pooler even if other clients use it at the same time.
+const CHECKS: usize = 20;
 
 const NOTIFY: &str = "SELECT pg_notify('leasehold_locks', $1)";
 
@@ -155,10 +159,16 @@ impl LockDatabase for Postgres {
         Box::pin(async move {
             let mut listener = PgListener::connect_with(pool).await?;
             let mut other = pool.acquire().await?;
-            let own = raw_sql(BACKEND).fetch_one(&mut listener).await?;
-            let others = raw_sql(BACKEND).fetch_one(&mut *other).await?;
-            if own.try_get::<i32, _>(0)? == others.try_get::<i32, _>(0)? {
-                return Ok(false);
+            // A pooler would leave the `LISTEN` in a connection of its own, and other clients of this connection would
+            // receive the notifications. Some drivers then fail. So check first, several times under load.
+            let mut first = None;
+            for _ in 0..CHECKS {
+                let own: i32 = raw_sql(BACKEND).fetch_one(&mut listener).await?.try_get(0)?;
+                let others: i32 = raw_sql(BACKEND).fetch_one(&mut *other).await?.try_get(0)?;
+                let seen = (own, others);
+                if own == others || *first.get_or_insert(seen) != seen {
+                    return Ok(false);
+                }
             }
             drop(other);
             // Notifications are lost while there is no connection, so the caller must know of it.
