@@ -159,7 +159,7 @@ impl LockDatabase for Postgres {
         Box::pin(async move {
             let mut listener = PgListener::connect_with(pool).await?;
             let mut other = pool.acquire().await?;
-            // A pooler would leave the `LISTEN` in a connection of its own, and other clients of this connection would
+            // A pooler would keep the `LISTEN` in one of its connections, and other clients of that connection would
             // receive the notifications. Some drivers then fail. So check first, several times under load.
             let mut first = None;
             for _ in 0..CHECKS {
