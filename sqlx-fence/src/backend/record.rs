@@ -61,6 +61,15 @@ pub enum Taken {
     Busy(Reading),
 }
 
+/// The result of the deletion of old rows in one page.
+#[derive(Debug)]
+pub struct Swept {
+    /// The number of deleted rows.
+    pub deleted: u64,
+    /// The last key of the page, or `None` if the page was empty.
+    pub last: Option<String>,
+}
+
 impl Record {
     /// Returns the row of a key without holders, waiters or tokens.
     pub(super) const fn absent() -> Self {

@@ -4,8 +4,12 @@
 
 mod connected;
 mod late;
+mod many_old_rows;
 mod mariadb;
 mod notified;
+mod pgbouncer;
 mod postgres;
 mod sqlite;
+mod statements;
 mod swept;
+mod waiters;

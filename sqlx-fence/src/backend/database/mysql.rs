@@ -6,11 +6,12 @@
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::mysql::{MySqlArguments, MySqlRow};
+use sqlx::query;
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Database, MySql, MySqlConnection, Row, Transaction};
+use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
 use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Taken};
+use crate::backend::record::{Reading, Record, Swept, Taken};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -137,7 +138,7 @@ impl LockDatabase for MySql {
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
             let (owner, ttl) = (attempt.owner.to_bytes(), micros(attempt.ttl));
-            let take = sqlx::query(TAKE)
+            let take = query(TAKE)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(ttl)
@@ -215,7 +216,7 @@ impl LockDatabase for MySql {
 
 /// Returns the statement with the values of its claims.
 fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments> {
-    let mut bound = sqlx::query(AssertSqlSafe(sql)).persistent(claims.len() == 1);
+    let mut bound = query(AssertSqlSafe(sql)).persistent(claims.len() == 1);
     for claim in claims {
         let (key, owner) = (claim.key.full().to_owned(), claim.owner.to_bytes());
         bound = bound.bind(key).bind(owner.to_vec());
@@ -224,4 +225,4 @@ fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments
     bound
 }
 
-rows!(MySql, MySqlRow);
+rows!(Query<'q, MySql, MySqlArguments>, MySqlRow);

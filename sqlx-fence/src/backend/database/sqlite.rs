@@ -5,12 +5,13 @@
 
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
+use sqlx::query;
 use sqlx::query::Query;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Database, Row, Sqlite, SqliteConnection, Transaction};
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction};
 
 use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Taken};
+use crate::backend::record::{Reading, Record, Swept, Taken};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -112,7 +113,7 @@ impl LockDatabase for Sqlite {
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
             let owner = attempt.owner.to_bytes();
-            let take = sqlx::query(TAKE)
+            let take = query(TAKE)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(micros(attempt.ttl))
@@ -181,4 +182,4 @@ impl LockDatabase for Sqlite {
     shared_statements!(SqliteConnection);
 }
 
-rows!(Sqlite, SqliteRow);
+rows!(Query<'q, Sqlite, SqliteArguments>, SqliteRow);
