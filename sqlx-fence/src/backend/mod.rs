@@ -6,8 +6,8 @@ pub(crate) mod error;
 mod listener;
 mod local_keys;
 mod operations;
-mod pool;
 mod polls;
+mod pool;
 mod record;
 mod requests;
 mod sweeper;
@@ -83,11 +83,14 @@ use crate::Error;
 ///
 /// # Connection poolers
 ///
-/// The backend works through `PgBouncer` in transaction mode, and needs no setting of the pool, neither
-/// `max_prepared_statements` nor `statement_cache_capacity(0)`. On Postgres, each operation is one simple query without
-/// a prepared statement, because `PgBouncer` before 1.21 may execute a prepared statement of another client. The planning
-/// of an acquire costs the server 0.2 ms. The driver itself needs `ignore_startup_parameters = extra_float_digits` in
-/// the settings of `PgBouncer`. Notifications do not arrive through the pooler, so the waiters poll.
+/// The backend works through a pooler in transaction mode, such as `PgBouncer`. Switch prepared statements off, because
+/// the pooler may execute a statement on another connection than the one that prepared it:
+/// [`statement_cache_capacity(0)`](sqlx::postgres::PgConnectOptions::statement_cache_capacity), or
+/// `?statement-cache-capacity=0` in the URL. Each operation is then one simple query. The server plans each of them, which
+/// costs 0.2 ms for an acquire, and the values are in the text of the statement, which sqlx logs at the level `debug`.
+/// `PgBouncer` 1.21 and later supports prepared statements with its setting `max_prepared_statements`. The driver itself
+/// needs `ignore_startup_parameters = extra_float_digits` in the settings of `PgBouncer`. Notifications do not arrive
+/// through the pooler, so the waiters poll.
 ///
 /// # Examples
 ///
@@ -109,6 +112,8 @@ pub struct SqlBackend<DB: LockDatabase> {
     pool: Pool<DB>,
     /// Whether only this backend and its clones use the pool.
     owns_pool: bool,
+    /// Whether the connections of the pool keep prepared statements.
+    prepare: bool,
     requests: Arc<Requests>,
     local: Arc<LocalKeys>,
     waiters: Arc<Waiters>,
@@ -147,9 +152,11 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     }
 
     fn with(pool: Pool<DB>, owns_pool: bool) -> Self {
+        let prepare = DB::prepares(&pool);
         Self {
             pool,
             owns_pool,
+            prepare,
             requests: Arc::default(),
             local: Arc::default(),
             waiters: Arc::default(),
@@ -311,6 +318,7 @@ impl<DB: LockDatabase> Clone for SqlBackend<DB> {
         Self {
             pool: self.pool.clone(),
             owns_pool: self.owns_pool,
+            prepare: self.prepare,
             requests: Arc::clone(&self.requests),
             local: Arc::clone(&self.local),
             waiters: Arc::clone(&self.waiters),

@@ -31,7 +31,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let mut connection = self.connection().await?;
         let request = self.requests.sending(attempt.owner, expiry);
         let sent = Instant::now();
-        match DB::take(&mut connection, attempt, expiry).await {
+        match DB::take(&mut connection, self.prepare, attempt, expiry).await {
             Ok(taken) => {
                 request.answered();
                 if let Taken::Busy(reading) = &taken {
@@ -201,8 +201,10 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             notified.partition(|waiter| self.waiters.find(waiter).is_some());
         let mut connection = self.connection().await?;
         let written = match expiry {
-            None => DB::update(&mut connection, key.full(), after, &remote).await,
-            Some(expiry) => DB::insert(&mut connection, key.full(), after, expiry).await,
+            None => DB::update(&mut connection, self.prepare, key.full(), after, &remote).await,
+            Some(expiry) => {
+                DB::insert(&mut connection, self.prepare, key.full(), after, expiry).await
+            }
         };
         match written {
             Err(failed) if DB::obstacle(&failed).is_some() => return Ok(false),
@@ -219,7 +221,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     pub(super) async fn read(&self, key: &Key) -> Result<Reading, BackendError> {
         let mut connection = self.connection().await?;
         let sent = Instant::now();
-        let reading = DB::read(&mut connection, key.full()).await;
+        let reading = DB::read(&mut connection, self.prepare, key.full()).await;
         let reading = reading.map_err(|it| error::of(it, key))?;
         self.requests.observe(sent, reading.now);
         Ok(reading)
@@ -236,14 +238,14 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             return Ok(Vec::new());
         };
         let mut connection = self.connection().await?;
-        let renewed = DB::renew(&mut connection, &exclusive).await;
+        let renewed = DB::renew(&mut connection, self.prepare, &exclusive).await;
         renewed.map_err(|it| error::of(it, &first.key))
     }
 
     /// Releases an exclusive lock without waiters in one statement. Returns false if nothing changed.
     pub(super) async fn release_alone(&self, claim: &Claim) -> Result<bool, BackendError> {
         let mut connection = self.connection().await?;
-        match DB::release(&mut connection, claim).await {
+        match DB::release(&mut connection, self.prepare, claim).await {
             Err(failed) if DB::obstacle(&failed).is_some() => Ok(false),
             released => released.map_err(|it| error::of(it, &claim.key)),
         }
