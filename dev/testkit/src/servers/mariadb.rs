@@ -36,8 +36,19 @@ impl MariaDbServer {
         let server = Self {
             instance: Instance::prepare(&install::MARIADB)?,
         };
+        setup::run(server.set_up())?;
         server.launch().await?;
         Ok(server)
+    }
+
+    /// Kills the server, and restarts it on the same port with all committed data.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`start`](Self::start).
+    pub async fn restart(&self) -> Result<(), ServerError> {
+        self.kill();
+        self.launch().await
     }
 
     /// Returns its URL: `mysql://root@127.0.0.1:37123/test`.
@@ -53,7 +64,6 @@ impl MariaDbServer {
     }
 
     async fn launch(&self) -> Result<(), ServerError> {
-        setup::run(self.set_up())?;
         let mut command = self.instance.program.command();
         command.arg("--no-defaults");
         self.add_places(&mut command);
@@ -63,7 +73,8 @@ impl MariaDbServer {
             .arg(format!("--pid-file={}", self.path("pid").display()))
             .args([
                 "--bind-address=127.0.0.1",
-                "--innodb-flush-log-at-trx-commit=0",
+                // The log is written at each commit, and synced once a second.
+                "--innodb-flush-log-at-trx-commit=2",
             ]);
         self.instance.start(command, None)?;
         let ask = async || self.greeting().await.map_err(|error| error.to_string());

@@ -201,6 +201,26 @@ fn those_which_build_run_one_after_another() -> Outcome {
 }
 
 #[test]
+fn a_binary_that_mostly_waits_gets_more_test_threads_unless_the_caller_sets_them() -> Outcome {
+    let script = format!("echo \"threads: $RUST_TEST_THREADS\"\n{GOOD}");
+    let set = format!("export RUST_TEST_THREADS=3\n{script}");
+    let (outcome, echoed) = beside(&[
+        ("leasehold-sqlx backend", &script),
+        ("leasehold-sqlx it", &script),
+        ("house backend", &set),
+    ])?;
+    assert!(outcome.holds(), "{outcome:?}");
+    for line in [
+        "[leasehold-sqlx backend] threads: 12",
+        "[leasehold-sqlx it] threads: ",
+        "[house backend] threads: 3",
+    ] {
+        assert!(echoed.iter().any(|it| it == line), "{line}: {echoed:#?}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_binary_runs_as_cargo_runs_it() -> Outcome {
     let dir = TempDir::new()?;
     let package = dir.path().join("house");
