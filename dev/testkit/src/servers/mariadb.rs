@@ -54,7 +54,13 @@ impl MariaDbServer {
     /// Returns its URL: `mysql://root@127.0.0.1:37123/test`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("mysql://root@127.0.0.1:{}/test", self.port())
+        self.url_at(self.port())
+    }
+
+    /// Like [`url`](Self::url), with another port, such as that of a proxy.
+    #[must_use]
+    pub fn url_at(&self, port: u16) -> String {
+        format!("mysql://root@127.0.0.1:{port}/test")
     }
 
     /// Returns its unix socket. Over TCP the driver waits 40 ms for each statement that it prepares.
