@@ -7,6 +7,9 @@ use leasehold::backend::key_state::DecodeError;
 const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leasehold_sqlx::ddl::create_locks` at startup, \
      or add it to your migrations";
 
+const NO_PERMISSION: &str = "the role may not use the table `leasehold_locks`: \
+     GRANT SELECT, INSERT, UPDATE, DELETE ON leasehold_locks to the role";
+
 /// The classes of codes for lost connections, and for interventions and failures of the server.
 const LOST: [&str; 3] = ["08", "57", "58"];
 
@@ -25,8 +28,11 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
     } else {
         let message = format!("the database refused a statement about `{key}`");
         match &*code {
-            // The role lacks a permission.
-            "42501" => BackendError::not_applied(message).permanent(),
+            // On MySQL, the second code also has other meanings.
+            "42501" => BackendError::not_applied(NO_PERMISSION).permanent(),
+            "42000" if database.message().contains("denied") => {
+                BackendError::not_applied(NO_PERMISSION).permanent()
+            }
             // A server that shuts down may have committed the statement before.
             code if LOST.iter().any(|class| code.starts_with(class)) => {
                 BackendError::unknown(message)

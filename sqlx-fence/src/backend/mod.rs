@@ -2,6 +2,7 @@
 
 mod database;
 mod error;
+mod lent_connection;
 mod listener;
 mod operations;
 mod record;

@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 use leasehold::backend::key_state::{KeyState, Step, Timing, next_token};
 use leasehold::backend::{Applied, Attempt, AttemptAnswer, BackendError, Claim, Inspection, Mode};
 use leasehold::{AttemptId, FencingToken, Key};
-use sqlx::pool::PoolConnection;
 use tokio::time::sleep;
 
 use super::database::LockDatabase;
+use super::lent_connection::LentConnection;
 use super::record::{Reading, Record, Taken};
 use super::requests::expiry_after;
 use super::times::time;
@@ -128,12 +128,20 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     }
 
     pub(super) async fn read(&self, key: &Key) -> Result<Reading, BackendError> {
-        let mut connection = self.connection().await?;
-        let sent = Instant::now();
-        let reading = DB::read(&mut connection, key.full()).await;
-        let reading = reading.map_err(|it| error::of(it, key))?;
-        self.requests.observe(sent, reading.now);
-        Ok(reading)
+        let mut tries = Tries::default();
+        loop {
+            let mut connection = self.connection().await?;
+            let sent = Instant::now();
+            match DB::read(&mut connection, key.full()).await {
+                Ok(reading) => {
+                    self.requests.observe(sent, reading.now);
+                    return Ok(reading);
+                }
+                Err(failed) if DB::obstacle(&failed).is_some() => drop(connection),
+                Err(failed) => return Err(error::of(failed, key)),
+            }
+            tries.pause().await;
+        }
     }
 
     /// Renews the leases of exclusive holders in one statement, and returns the owners of the renewed leases.
@@ -147,8 +155,11 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             return Ok(Vec::new());
         };
         let mut connection = self.connection().await?;
-        let renewed = DB::renew(&mut connection, &exclusive).await;
-        renewed.map_err(|it| error::of(it, &first.key))
+        match DB::renew(&mut connection, &exclusive).await {
+            // The claims are renewed one after another instead.
+            Err(failed) if DB::obstacle(&failed).is_some() => Ok(Vec::new()),
+            renewed => renewed.map_err(|it| error::of(it, &first.key)),
+        }
     }
 
     /// Releases an exclusive lock without waiters in one statement. Returns false if nothing changed.
@@ -179,8 +190,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         Ok(state_of(key, reading)?.inspect(&mut step))
     }
 
-    async fn connection(&self) -> Result<PoolConnection<DB>, BackendError> {
-        self.pool.acquire().await.map_err(error::of_pool)
+    async fn connection(&self) -> Result<LentConnection<DB>, BackendError> {
+        let connection = self.pool.acquire().await.map_err(error::of_pool)?;
+        Ok(LentConnection::new(connection))
     }
 }
 

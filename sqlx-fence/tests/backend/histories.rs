@@ -73,7 +73,7 @@ places! {
 }
 
 histories! {
-    500, 5;
+    200, 2;
     readers_and_writers_on_postgres: ReadWrite, OnPostgres;
     readers_and_writers_on_mariadb: ReadWrite, OnMariaDb;
     readers_and_writers_on_sqlite: ReadWrite, OnSqlite;

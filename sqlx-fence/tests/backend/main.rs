@@ -2,10 +2,15 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+mod contention;
 mod histories;
+mod isolation;
 mod late;
 mod mariadb;
 mod notified;
+mod pools;
 mod postgres;
+mod refused;
+mod restarts;
 mod sqlite;
 mod swept;
