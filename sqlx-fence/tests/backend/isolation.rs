@@ -44,7 +44,7 @@ macro_rules! level {
             leasehold::conformance_tests! {
                 mod suite {
                     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-                    contract => {
+                    sharing => {
                         let pool = $pool.await;
                         async move || SqlBackend::<$database>::new(pool.clone())
                     }
