@@ -79,6 +79,7 @@ impl Place<SqlitePool, LockFile> {
     }
 
     /// All connections in use have a statement that waits, except for the connection of the blocker.
+    #[allow(clippy::unused_async, reason = "as on the other databases")]
     async fn waiting(&self) -> i64 {
         i64::from(self.pool.size()) - i64::try_from(self.pool.num_idle()).unwrap() - 1
     }
