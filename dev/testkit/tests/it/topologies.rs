@@ -54,6 +54,10 @@ async fn commits_that_are_held_back_from_a_replica_of_postgres_are_lost_with_the
 {
     let pair = ReplicatedPostgres::start_asynchronous().await?;
     pair.primary().query("CREATE TABLE early ()").await?;
+    let begin = Instant::now();
+    while let Err(error) = pair.replica().query("SELECT * FROM early").await {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{error}");
+    }
     pair.hold();
     pair.primary().query("CREATE TABLE late ()").await?;
     let old = pair.primary().port();
