@@ -3,6 +3,7 @@
 mod changes;
 mod database;
 pub(crate) mod error;
+mod lent_connection;
 mod listener;
 mod local_keys;
 mod operations;
@@ -108,6 +109,15 @@ use crate::Error;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Restarts, failovers and clocks
+///
+/// A lock survives a restart of the database. A lock also survives a failover of Postgres if each commit waits for the
+/// replica (`synchronous_standby_names`). With an asynchronous replica, a failover loses the last grants, so two clients
+/// may hold one lock for the rest of a lease. A jump of the database's clock forward ends leases early, and has the same
+/// effect. A jump back extends the leases of that moment. In all of these cases tokens increase, so a fence refuses the
+/// writes of the older holder. After a failover, this requires that the clocks of both servers differ by less than the
+/// failover takes.
 pub struct SqlBackend<DB: LockDatabase> {
     pool: Pool<DB>,
     /// Whether only this backend and its clones use the pool.
