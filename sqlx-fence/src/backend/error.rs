@@ -25,6 +25,10 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
     } else {
         let message = format!("the database refused a statement about `{key}`");
         match &*code {
+            // SQLite failed to read or write its files, possibly after the commit.
+            code if of_sqlite(code) == Some(10) => BackendError::unknown(message),
+            // SQLite opened the file only for reading.
+            code if of_sqlite(code) == Some(8) => BackendError::not_applied(message).permanent(),
             // The role lacks a permission.
             "42501" => BackendError::not_applied(message).permanent(),
             // A server that shuts down may have committed the statement before.
@@ -35,6 +39,12 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
         }
     };
     failed.with_source(error)
+}
+
+/// Returns the primary code of an error of `SQLite`. The codes of the other databases have five characters.
+fn of_sqlite(code: &str) -> Option<u32> {
+    let code: Option<u32> = code.parse().ok().filter(|_| code.len() < 5);
+    code.map(|it| it & 0xff)
 }
 
 /// Returns the error of a pool that returned no connection, so that no statement was sent.

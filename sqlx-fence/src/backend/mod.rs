@@ -1,5 +1,6 @@
 //! Locks as rows of a table.
 
+mod connect;
 mod database;
 mod error;
 mod listener;
@@ -24,13 +25,13 @@ use leasehold::backend::{
 use sqlx::Pool;
 use tokio::time::sleep;
 
+pub use self::connect::install_backends;
 pub use self::database::LockDatabase;
 use self::listener::Listener;
 use self::record::Taken;
 use self::requests::Requests;
 use self::sweeper::Sweeper;
 use self::waiters::Waiters;
-use crate::Error;
 
 /// The first and the longest pause between two checks of a waiter.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
@@ -87,20 +88,6 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     #[must_use]
     pub fn new(pool: Pool<DB>) -> Self {
         Self::with(pool, false)
-    }
-
-    /// Connects to the database at `url` with a pool for this backend, and creates the table if it does not exist.
-    /// [`LockManager::shutdown`](leasehold::LockManager::shutdown) closes the pool.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::Sqlx`] if the URL is invalid, the connection fails, or the role may not create the table.
-    pub async fn connect(url: &str) -> Result<Self, Error> {
-        let pool = Pool::connect(url).await?;
-        let mut connection = pool.acquire().await?;
-        DB::create(&mut connection, DB::LOCKS).await?;
-        drop(connection);
-        Ok(Self::with(pool, true))
     }
 
     fn with(pool: Pool<DB>, owns_pool: bool) -> Self {
