@@ -51,7 +51,12 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(320);
 /// and three times a second after a second.
 ///
 /// A row stays in the table for an hour after its last use. Every backend that releases locks checks a thousand rows
-/// each ten seconds, and deletes the old ones.
+/// each ten seconds, and deletes the old ones. So the guarantees do not cover a statement that is stopped for more than an
+/// hour before it writes, such as that of a stopped process on `SQLite`. It may still acquire the lock, although its attempt
+/// has ended.
+///
+/// [`connect`](Self::connect) opens a pool for a URL. After [`install_backends`],
+/// [`LockManager::connect`](leasehold::LockManager::connect) does the same.
 ///
 /// # Examples
 ///
@@ -83,8 +88,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     /// Creates a backend in the database of this pool.
     ///
     /// Each operation needs a connection of the pool for one or two statements. A pool that other code uses up delays
-    /// renewals, so give the backend its own pool if the application holds connections for long. A shutdown of the
-    /// manager does not close the pool.
+    /// renewals, so give the backend its own pool if the application holds connections for long. On `SQLite`, set the
+    /// journal mode `WAL` and a busy timeout below the manager's command timeout, as [`connect`](Self::connect) does. A
+    /// shutdown of the manager does not close the pool.
     #[must_use]
     pub fn new(pool: Pool<DB>) -> Self {
         Self::with(pool, false)

@@ -20,8 +20,9 @@ const TTL: Duration = Duration::from_millis(500);
 const HOLD: Duration = Duration::from_millis(60);
 const PAUSE: Duration = Duration::from_millis(60);
 
-/// The lock may be granted to a waiter that has just been killed. The waiter must confirm the grant within 2 s.
-const UNCONFIRMED: Duration = Duration::from_secs(2);
+/// The time that a waiter that was killed in the queue may add. The next waiter repeats its attempt every 2 s. From then
+/// on, the killed waiter has 2 s to confirm its grant.
+const KILLED_WAITER: Duration = Duration::from_secs(4);
 
 /// How long a waiter takes to acquire a lock that has become free: its polls are at most 320 ms apart, and the machine
 /// may be busy.
@@ -85,7 +86,7 @@ impl Pair {
     async fn stop(&mut self, victim: usize) -> bool {
         self.clients[victim].pause().unwrap();
         let (at, begin) = (Moment::now(), Instant::now());
-        let patience = TTL.max(UNCONFIRMED) + BOUND;
+        let patience = TTL + KILLED_WAITER + BOUND;
         let overtaken = self.granted(1 - victim, at, patience).await;
         sleep((TTL + TTL / 2).saturating_sub(begin.elapsed())).await;
         self.clients[victim].resume().unwrap();
@@ -129,20 +130,17 @@ async fn disturb(pair: &mut Pair, time: Duration) -> Run {
     while begin.elapsed() < time {
         sleep(Duration::from_millis(fastrand::u64(20..300))).await;
         let victim = fastrand::usize(..2);
-        let since = match fastrand::u8(..3) {
-            0 => {
-                match pair.stop(victim).await {
-                    true => run.overtaken += 1,
-                    false => run.blocked += 1,
-                }
-                Moment::now()
+        let since = if fastrand::bool() {
+            match pair.stop(victim).await {
+                true => run.overtaken += 1,
+                false => run.blocked += 1,
             }
-            _ => {
-                let kill = pair.kill(victim);
-                let at = kill.at;
-                run.kills.push(kill);
-                at
-            }
+            Moment::now()
+        } else {
+            let kill = pair.kill(victim);
+            let at = kill.at;
+            run.kills.push(kill);
+            at
         };
         for client in 0..2 {
             let continues = pair.granted(client, since, PATIENCE).await;
@@ -152,19 +150,13 @@ async fn disturb(pair: &mut Pair, time: Duration) -> Run {
     run
 }
 
-/// Returns the time from a kill to the next grant, and the longest allowed time.
-fn delay(history: &History, kill: &Kill) -> (Duration, Duration) {
+/// Returns the time from a kill to the next grant, and whether the killed client held the lock.
+fn delay(history: &History, kill: &Kill) -> (Duration, bool) {
     let next = history.holds().iter().find(|it| it.granted_at > kill.at);
     let waited = Duration::from_nanos(next.unwrap().granted_at.0 - kill.at.0);
     let of_killed = |it: &&Hold| it.process() == kill.pid;
     let last = history.holds().iter().rfind(of_killed);
-    let was_held = last.is_some_and(|it| !it.ended);
-    let lease = match was_held {
-        true => TTL,
-        // The client may have been killed between the grant and its record, or while it waited.
-        false => TTL.max(UNCONFIRMED) + HOLD,
-    };
-    (waited, lease + BOUND)
+    (waited, last.is_some_and(|it| !it.ended))
 }
 
 /// Acquires the lock in this process, while only leases of killed clients keep the lock taken.
@@ -174,8 +166,8 @@ async fn acquire_after_the_last_kill(pair: &mut Pair) {
     let recorder = Recorder::to_file(&pair.folder.path().join(pair.started.to_string())).unwrap();
     pair.started += 1;
     let requested_at = Moment::now();
-    // The lease of one client, and the grant to the other one.
-    let most = TTL + UNCONFIRMED + BOUND;
+    // One client may have held the lock, and the other one may have waited.
+    let most = TTL + KILLED_WAITER + BOUND;
     let guard = locks.lock(KEY).wait(most).acquire().await.unwrap();
     let noted = recorder.granted(KEY, guard.token().get(), requested_at);
     noted.ended();
@@ -189,25 +181,31 @@ async fn killed_and_stopped_processes_exclude_each_other_and_no_lock_outlives_it
     let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);
     let mut pair = Pair::start(true);
     let run = disturb(&mut pair, Duration::from_secs(seconds)).await;
-    pair.clients.each_mut().map(ChildProcess::kill);
+    pair.clients.iter_mut().for_each(ChildProcess::kill);
     acquire_after_the_last_kill(&mut pair).await;
 
     let history = pair.history();
     history.check().unwrap();
-    let mut longest = Duration::ZERO;
+    let (mut after_holders, mut after_others) = (Duration::ZERO, Duration::ZERO);
     for kill in &run.kills {
-        let (waited, allowed) = delay(&history, kill);
-        assert!(waited <= allowed, "{waited:?} > {allowed:?} after {kill:?}");
-        longest = longest.max(waited);
+        let (waited, was_holder) = delay(&history, kill);
+        let longest = match was_holder {
+            true => &mut after_holders,
+            false => &mut after_others,
+        };
+        *longest = waited.max(*longest);
     }
     println!(
-        "{} grants; {} kills, and the next grant at most {longest:?} later; {} stops that another holder overtook, {} \
-         stops inside of a write",
+        "{} grants; {} kills, and the next grant at most {after_holders:?} after the kill of a holder and \
+         {after_others:?} after others; {} stops that another holder overtook, {} stops inside of a write",
         history.holds().len(),
         run.kills.len(),
         run.overtaken,
         run.blocked,
     );
+    assert!(after_holders <= TTL + BOUND, "{run:?}");
+    // A client may be killed between its grant and the record of the grant, or while it waits.
+    assert!(after_others <= HOLD + KILLED_WAITER + BOUND, "{run:?}");
     // A process writes for a small part of the time.
     assert!(run.blocked <= 1 + run.overtaken / 4, "{run:?}");
 
@@ -224,5 +222,5 @@ async fn control_with_a_lock_in_each_process_has_two_holders() {
     let mut pair = Pair::start(false);
     disturb(&mut pair, Duration::from_secs(2)).await;
     let overlaps = pair.history().exclusion();
-    assert!(overlaps.len() > 10, "{overlaps:?}");
+    assert!(overlaps.len() > 1, "{overlaps:?}");
 }

@@ -71,7 +71,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let prepared = match timeout(CONNECT_TIMEOUT, prepare::<DB>(&options)).await {
             Ok(prepared) => prepared,
             Err(_elapsed) => {
-                let late = format!("the database did not reply within {CONNECT_TIMEOUT:?}");
+                let late = format!(
+                    "the database did not reply within {CONNECT_TIMEOUT:?}, or another process blocks it"
+                );
                 Err(Failed::Database(BackendError::not_applied(late)))
             }
         };

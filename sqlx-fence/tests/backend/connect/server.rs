@@ -89,15 +89,15 @@ async fn mysql_and_mariadb_urls_share_the_locks_of_a_table() {
         &pool,
         &[
             "CREATE DATABASE shop",
-            "CREATE USER worker IDENTIFIED BY 'secret'",
+            "CREATE USER worker@localhost IDENTIFIED BY 'secret'",
             "CREATE TABLE shop.orders (id INTEGER)",
-            "GRANT SELECT ON shop.orders TO worker",
+            "GRANT SELECT ON shop.orders TO worker@localhost",
         ],
     )
     .await;
     let shop = url.replace("/test", "/shop");
     let limited = shop.replace("root@", "worker:secret@");
-    needs_only_the_documented_permissions::<sqlx::MySql>(&shop, &limited, "worker").await;
+    needs_only_the_documented_permissions::<sqlx::MySql>(&shop, &limited, "worker@localhost").await;
 
     let refused = refusal(&url.replace("root@", "worker:secret2@")).await;
     assert!(
