@@ -6,7 +6,10 @@ use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend};
 use leasehold::{ConnectError, Error, Key, LockManager};
 use leasehold_sqlx::SqlBackend;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, Connection, Sqlite, SqliteConnection, query, query_scalar};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Connection, Sqlite, SqliteConnection, query, query_scalar,
+    raw_sql,
+};
 use tempfile::TempDir;
 use tokio::time::{interval, sleep};
 
@@ -56,6 +59,32 @@ async fn many_clients_can_create_a_file_concurrently() {
             client.await.unwrap().unwrap();
         }
     }
+}
+
+/// Runs `begin` on another connection, and ends its transaction while a client connects.
+async fn connects_after(url: &str, begin: &[&str]) {
+    let mut other = open(&format!("{url}?mode=rwc")).await;
+    for statement in begin {
+        let statement = raw_sql(AssertSqlSafe((*statement).to_owned()));
+        statement.execute(&mut other).await.unwrap();
+    }
+    let url = url.to_owned();
+    let client = tokio::spawn(async move { SqlBackend::<Sqlite>::connect(&url).await });
+    // Longer than one statement waits.
+    sleep(Duration::from_millis(1500)).await;
+    assert!(!client.is_finished());
+    query("COMMIT").execute(&mut other).await.unwrap();
+    client.await.unwrap().unwrap();
+    other.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn connect_waits_while_another_process_reads_or_writes_the_file() {
+    const READS: [&str; 3] = ["CREATE TABLE t (c)", "BEGIN", "SELECT * FROM t"];
+    let (_folder, read) = url();
+    connects_after(&read, &READS).await;
+    let (_folder, written) = url();
+    connects_after(&written, &["PRAGMA journal_mode = WAL", "BEGIN IMMEDIATE"]).await;
 }
 
 #[tokio::test]
