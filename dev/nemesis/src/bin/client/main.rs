@@ -1,6 +1,10 @@
 //! A process that executes a locking task. Tests start several of them, and stop and kill them: see [`Task`].
 
-#![allow(clippy::print_stdout, reason = "it talks by lines")]
+#![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "it talks by lines"
+)]
 
 mod compete;
 mod hold;
