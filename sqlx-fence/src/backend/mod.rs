@@ -1,6 +1,7 @@
 //! Locks as rows of a table.
 
 mod connect;
+mod connection;
 mod database;
 mod error;
 mod listener;

@@ -1,50 +1,24 @@
 //! Connects to a database by URL, with a pool for the locks.
 
 mod install;
-#[cfg(any(feature = "mysql", feature = "postgres"))]
-mod server;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 
-use std::future::ready;
 use std::time::Duration;
 
 use leasehold::backend::{BackendError, ConnectError};
+use sqlx::Connection;
 use sqlx::pool::PoolOptions;
-use sqlx::{Connection, Database};
 use tokio::time::{sleep, timeout};
 
 pub use self::install::install_backends;
 use super::SqlBackend;
-use super::database::{Answer, LockDatabase};
-use crate::database::FencedDatabase;
+use super::connection::Options;
+use super::database::LockDatabase;
 
 /// The time limit of `connect`.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The pause after another process has blocked a statement of `connect`.
 const PAUSE: Duration = Duration::from_millis(20);
-
-/// The options of a connection.
-type Options<DB> = <<DB as Database>::Connection as Connection>::Options;
-
-/// How to connect to a database.
-pub trait Connect: FencedDatabase {
-    /// The largest number of connections of the pool.
-    const CONNECTIONS: u32;
-
-    /// Returns the options of a URL. The error must not contain the URL.
-    fn options(url: &str) -> Result<Options<Self>, sqlx::Error>;
-
-    /// Returns the address of the database without a password, for errors.
-    fn address(options: &Options<Self>) -> String;
-
-    /// Sets the database up for locks. Returns the reason and the remedy if it cannot store locks.
-    fn set_up(connection: &mut Self::Connection) -> Answer<'_, Option<&'static str>> {
-        let _is_set_up = connection;
-        Box::pin(ready(Ok(None)))
-    }
-}
 
 impl<DB: LockDatabase> SqlBackend<DB> {
     /// Connects to the database at `url` with a pool for this backend, and creates the table if it does not exist.

@@ -13,7 +13,7 @@ use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
 use sqlx::Pool;
 
-use super::connect::Connect;
+use super::connection::Connect;
 use super::record::{Reading, Record, Taken};
 pub(super) use crate::database::Answer;
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqliteConnection};
 
-use super::{Answer, Connect};
+use super::Connect;
+use crate::database::Answer;
 
 /// How long a statement waits for the file's write lock. This is less than the default command timeout. So if another
 /// process keeps the write lock, an operation fails with a known outcome.
