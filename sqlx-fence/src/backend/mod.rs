@@ -3,9 +3,10 @@
 mod connect;
 mod connection;
 mod database;
-mod error;
+pub(crate) mod error;
 mod listener;
 mod operations;
+mod pool;
 mod record;
 mod requests;
 mod sweeper;
@@ -92,6 +93,10 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     /// renewals, so give the backend its own pool if the application holds connections for long. On `SQLite`, set the
     /// journal mode `WAL` and a busy timeout below the manager's command timeout, as [`connect`](Self::connect) does. A
     /// shutdown of the manager does not close the pool.
+    ///
+    /// By default, a pool of sqlx tests a connection before each use, so each operation needs one more round trip. For
+    /// faster operations, test only idle connections, as the example of
+    /// [`PoolOptions::before_acquire`](sqlx::pool::PoolOptions::before_acquire) does.
     #[must_use]
     pub fn new(pool: Pool<DB>) -> Self {
         Self::with(pool, false)

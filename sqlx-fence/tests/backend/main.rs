@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod connect;
+mod connected;
 mod late;
 mod mariadb;
 mod notified;

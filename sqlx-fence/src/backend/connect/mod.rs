@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use leasehold::backend::{BackendError, ConnectError};
 use sqlx::Connection;
-use sqlx::pool::PoolOptions;
 use tokio::time::{sleep, timeout};
 
 pub use self::install::install_backends;
-use super::SqlBackend;
 use super::connection::Options;
 use super::database::LockDatabase;
+use super::{SqlBackend, pool};
 
 /// The time limit of `connect`.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -22,6 +21,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 impl<DB: LockDatabase> SqlBackend<DB> {
     /// Connects to the database at `url` with a pool for this backend, and creates the table if it does not exist.
+    /// The pool tests a connection before its use only after a second without use.
     /// [`LockManager::shutdown`](leasehold::LockManager::shutdown) closes the pool.
     ///
     /// On `SQLite`, this function also creates the file if the URL has no `mode`, and sets the file's journal mode to
@@ -53,7 +53,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         };
         match prepared {
             Ok(()) => {
-                let pool = PoolOptions::new().max_connections(DB::CONNECTIONS);
+                let pool = pool::options().max_connections(DB::CONNECTIONS);
                 Ok(Self::with(pool.connect_lazy_with(options), true))
             }
             Err(Failed::Url(reason)) => Err(ConnectError::Url {
