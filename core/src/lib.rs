@@ -329,12 +329,10 @@ pub mod __private {
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Compiles the examples in the guide. The crates `leasehold-sqlx` and `leasehold-tower` compile the chapters about
-/// themselves.
+/// Compiles the examples in the guide. The crates `leasehold-sqlx` and `leasehold-tower` compile the chapters that use
+/// them.
 #[cfg(all(doctest, feature = "macros", feature = "redis"))]
 mod guide {
-    #[doc = include_str!("../../docs/guide/01-first-lock.md")]
-    struct FirstLock;
     #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/02-waiting.md")]
     struct Waiting;
@@ -345,9 +343,6 @@ mod guide {
     #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/06-annotated-functions.md")]
     struct AnnotatedFunctions;
-    #[cfg(all(feature = "redlock", feature = "zookeeper"))]
-    #[doc = include_str!("../../docs/guide/08-backends.md")]
-    struct Backends;
     #[cfg(feature = "blocking")]
     #[doc = include_str!("../../docs/guide/09-blocking-code.md")]
     struct BlockingCode;

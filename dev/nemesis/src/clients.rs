@@ -21,6 +21,8 @@ pub enum Task {
     HandOver(Duration),
     /// Calls a job in every second of its own clock.
     Schedule(Schedule),
+    /// Acquires, holds and releases the key until it is killed.
+    Compete(Compete),
 }
 
 /// The key that every client locks.
@@ -48,6 +50,21 @@ pub struct Repeat {
     pub hold: Duration,
     /// The permits of the semaphore, or `None` for an exclusive lock.
     pub permits: Option<u32>,
+    /// The file in which the acquisitions are recorded.
+    pub file: PathBuf,
+}
+
+/// A task with acquisitions and pauses of random lengths. The client prints `granted MOMENT` after each grant.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Compete {
+    /// Whether the lock is that of the backend. Otherwise each client has a lock in its own process.
+    pub shared: bool,
+    /// The TTL of each lock.
+    pub ttl: Duration,
+    /// The longest hold time.
+    pub hold: Duration,
+    /// The longest pause after a release.
+    pub pause: Duration,
     /// The file in which the acquisitions are recorded.
     pub file: PathBuf,
 }

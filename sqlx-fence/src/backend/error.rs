@@ -35,6 +35,10 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
             "42000" if database.message().contains("denied") => {
                 BackendError::not_applied(NO_PERMISSION).permanent()
             }
+            // SQLite failed to read or write its files, possibly after the commit.
+            code if of_sqlite(code) == Some(10) => BackendError::unknown(message),
+            // SQLite opened the file only for reading.
+            code if of_sqlite(code) == Some(8) => BackendError::not_applied(message).permanent(),
             // A server that shuts down may have committed the statement before.
             code if LOST.iter().any(|class| code.starts_with(class)) => {
                 BackendError::unknown(message)
@@ -43,6 +47,12 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
         }
     };
     failed.with_source(error)
+}
+
+/// Returns the primary code of an error of `SQLite`. The codes of the other databases have five characters.
+fn of_sqlite(code: &str) -> Option<u32> {
+    let code: Option<u32> = code.parse().ok().filter(|_| code.len() < 5);
+    code.map(|it| it & 0xff)
 }
 
 /// Returns whether the table of a statement does not exist.

@@ -1,4 +1,5 @@
-//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, and a job that runs once.
+//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, a job that runs once, and processes
+//! without a server that are killed and stopped.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
@@ -7,6 +8,7 @@ mod order;
 mod pause;
 mod schedule;
 mod semaphore;
+mod sqlite;
 mod tls;
 mod tokens;
 mod waiters;

@@ -4,7 +4,6 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use leasehold::LockManager;
-use leasehold::backend::redis::Redis;
 use leasehold_examples::{BoxError, Chain};
 use tokio::time::{interval, sleep};
 
@@ -26,11 +25,9 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// Runs the candidate until its input is closed.
     pub(crate) async fn stand(&self) -> Result<(), BoxError> {
-        let backend = Redis::connect(&self.url).await?;
         let locks = LockManager::builder();
-        let locks = locks
-            .prefix(format!("{}lock:", self.prefix))
-            .build(backend)?;
+        let locks = locks.prefix(format!("{}lock:", self.prefix));
+        let locks = locks.connect(&self.url).await?;
         // Annotated functions use this manager.
         locks.set_global_default()?;
         tokio::select! {

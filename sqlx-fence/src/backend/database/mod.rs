@@ -15,14 +15,14 @@ use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
 use sqlx::{Pool, Transaction};
 
+use super::connection::Connect;
 use super::record::{Reading, Record, Swept, Taken};
 pub(super) use crate::database::Answer;
-use crate::database::FencedDatabase;
 
 /// A database that can store locks: `Postgres`, `MySql` and `Sqlite` of sqlx, each with the feature of the same name.
 ///
 /// This trait is sealed and cannot be implemented outside of this crate.
-pub trait LockDatabase: FencedDatabase {
+pub trait LockDatabase: Connect {
     /// The statement that creates the table.
     const LOCKS: &'static str;
 
