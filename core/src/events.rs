@@ -8,6 +8,7 @@ use tracing::{Span, field};
 
 use super::backend::{Applied, Attempt, BackendError, Claim};
 use super::clock::LeaseInstant;
+use super::engine::Lease;
 use super::event_macro::event;
 use super::options::LockOptions;
 use super::{EndReason, Key, metrics};
@@ -248,6 +249,35 @@ pub(crate) fn release_failed(claim: &Claim, error: &BackendError) {
                 error = error as &dyn std::error::Error,
             },
             "a release is not confirmed yet"
+        );
+    });
+}
+
+pub(crate) fn elected(claim: &Claim) {
+    tell(|| {
+        event!(
+            debug,
+            "leasehold.elected",
+            { lock.key = claim.key.name(), lock.owner = %claim.owner, lock.token = claim.token.get() },
+            "a candidate leads"
+        );
+    });
+}
+
+/// Emits the end of a term, after the body was dropped and the lock was released.
+pub(crate) fn term_ended(lease: &Lease, outcome: &'static str) {
+    let (claim, led_for) = (&lease.claim, LeaseInstant::now().since(lease.since()));
+    tell(|| {
+        event!(
+            debug,
+            "leasehold.term_ended",
+            {
+                lock.key = claim.key.name(),
+                lock.token = claim.token.get(),
+                outcome = outcome,
+                led_for = ?led_for,
+            },
+            "the term of a leader has ended"
         );
     });
 }

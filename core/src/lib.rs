@@ -189,7 +189,7 @@
 //! - `WARN`: `leasehold.lost` (also for each lock that is held at a shutdown), `.attempt_failed`, `.wait_failed`,
 //!   `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_notifications`, `.evicting_server`,
 //!   `.unfit_node`
-//! - `DEBUG`: `.given_up`, `.released`, `.skipped`
+//! - `DEBUG`: `.given_up`, `.released`, `.skipped`, `.elected`, `.term_ended` (of a leader, with its `outcome`)
 //! - `TRACE`: `.renewed`, `.cleaned_up`
 //!
 //! Each event repeats its name in the field `event`, because text and JSON subscribers omit event names.
@@ -284,6 +284,7 @@ pub use handover_ticket::HandoverTicket;
 pub use key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};
 pub use lock::Lock;
 pub use lock::accept::Accept;
+pub use lock::election::{Election, Leader};
 pub use lock::guard::LockGuard;
 pub use lock::held_handle::LockHandle;
 pub use lock::kind;

@@ -50,7 +50,7 @@ pub(crate) struct Engine {
     closing: CancellationToken,
     /// One watchdog per runtime. Usually there is one runtime; a static manager in the tests of a binary has several.
     watchdogs: Mutex<Vec<(Id, Watchdog)>>,
-    /// Acquires in progress, and unconfirmed releases.
+    /// Acquires in progress, terms of leaders, and unconfirmed releases.
     unfinished: TaskTracker,
     backlog: Arc<ReleaseBacklog>,
     /// The number of background commands that had been abandoned when the manager was shut down.

@@ -6,6 +6,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
 use super::kind::{Exclusive, Fenced, Kind, Permits, Reentrant, Releasable, Shared};
 #[cfg(feature = "once")]
 use crate::backend::Outcome;
@@ -208,6 +210,11 @@ impl<K: Kind> LockGuard<K> {
         }
     }
 
+    /// See [`Hold::leave_release_to_holder`](crate::engine::Hold::leave_release_to_holder).
+    pub(crate) fn leave_release_to_holder(&self) -> TaskTrackerToken {
+        self.hold.leave_release_to_holder()
+    }
+
     /// Returns the key, as the caller named it.
     #[must_use]
     pub fn key(&self) -> &str {
@@ -302,8 +309,7 @@ impl<K: Kind> LockGuard<K> {
     #[cfg(feature = "test-util")]
     #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
     pub fn simulate_loss(&self) {
-        // A lease that has already ended keeps its reason.
-        let _ended = self.hold.lease.end(crate::EndReason::Expired);
+        self.handle().simulate_loss();
     }
 }
 

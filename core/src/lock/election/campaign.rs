@@ -1,0 +1,176 @@
+//! Campaigns: a candidate waits for its lock, and runs its body while it leads.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::Election;
+use crate::lock::run_under::release_after;
+use crate::{EndReason, Error, LockGuard, LockHandle, events};
+
+/// The terms of one candidate. At most one of them is current.
+#[derive(Debug, Default)]
+pub(super) struct Terms(Mutex<Option<TermSignals>>);
+
+#[derive(Debug, Clone, Default)]
+struct TermSignals {
+    resigned: CancellationToken,
+    /// Cancelled when the term is over: the body is dropped, and the release is confirmed or continues in the
+    /// background.
+    over: CancellationToken,
+}
+
+/// A term from its begin until its lock is released.
+struct Term {
+    resigned: CancellationToken,
+    leader: LockHandle,
+    /// How the term ended. The initial value is for a campaign that is dropped, or whose body panics.
+    outcome: &'static str,
+    _over: DropGuard,
+}
+
+impl Terms {
+    pub(super) async fn resign(&self) {
+        let current = self.0.lock().clone();
+        if let Some(TermSignals { resigned, over }) = current {
+            resigned.cancel();
+            over.cancelled().await;
+        }
+    }
+
+    fn begin(&self, leader: LockHandle) -> Term {
+        let signals = TermSignals::default();
+        *self.0.lock() = Some(signals.clone());
+        events::elected(&leader.lease().claim);
+        Term {
+            resigned: signals.resigned,
+            leader,
+            outcome: "cancelled",
+            _over: signals.over.drop_guard(),
+        }
+    }
+}
+
+impl Drop for Term {
+    fn drop(&mut self) {
+        events::term_ended(self.leader.lease(), self.outcome);
+    }
+}
+
+impl Election {
+    /// Waits until this candidate leads, and runs `body` while it leads. After a loss of the lock and after
+    /// [`resign`](Self::resign), campaigns again, and runs a clone of `body` in the next term. When `body` returns, the
+    /// campaign releases the lock and returns the output of `body`.
+    ///
+    /// A closure is `Clone` if its captured values are: references, or values such as an `Arc` in an `async move` closure.
+    ///
+    /// `body` runs as in [`Lock::run`](crate::Lock::run), and receives the handle of its lock. If the term ends before
+    /// `body` returns, `body` is dropped at its current await point, and then the lock is released. A body that blocks
+    /// its thread cannot be dropped, and tasks that `body` spawns continue. So keep spawned tasks in a
+    /// [`JoinSet`](tokio::task::JoinSet) inside `body`, or run their work with [`LockHandle::run`].
+    ///
+    /// While the backend fails temporarily, the campaign retries its request, even longer than the manager's backend
+    /// retry timeout. The pauses increase from 10 ms to 1 s. Each failed request emits the event
+    /// `leasehold.attempt_failed`. The manager's `wait` does not apply. Its `max_hold` applies to each term.
+    ///
+    /// # Errors
+    ///
+    /// - The error of `body`.
+    /// - [`Error::Closed`]: the manager was shut down. The shutdown waits until `body` is dropped and the lock is
+    ///   released.
+    /// - [`Error::LostInBody`]: `body` returned a value, but its lock had been lost before the release.
+    /// - [`Error::Backend`]: the backend failed permanently, for example because of a wrong password.
+    /// - The errors of [`Lock::acquire`](crate::Lock::acquire) for an invalid key or option, for a key that is used as
+    ///   a semaphore, and for a task that already holds the lock.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body`, and then the manager releases the lock in the background. A waiting candidate
+    /// leaves the queue.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the manager
+    /// releases the lock in the background.
+    pub fn campaign<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<T, E, B>
+    where
+        B: AsyncFnOnce(LockHandle) -> Result<T, E> + Clone,
+        E: From<Error>,
+    {
+        let (lock, terms) = (self.lock.clone(), Arc::clone(&self.terms));
+        async move {
+            loop {
+                let guard = lock.clone().acquire().await?;
+                if let Some(output) = lead(guard, Arc::clone(&terms), body.clone()).await {
+                    return output;
+                }
+            }
+        }
+    }
+}
+
+/// How a term ended.
+enum TermEnd<O> {
+    Completed(O),
+    Resigned,
+    Lost(EndReason),
+}
+
+/// Runs the body for one term. Returns the result of the campaign, or `None` if the candidate campaigns again.
+async fn lead<T, E: From<Error>>(
+    guard: LockGuard,
+    terms: Arc<Terms>,
+    body: impl AsyncFnOnce(LockHandle) -> Result<T, E>,
+) -> Option<Result<T, E>> {
+    // If this future is dropped, these values are dropped in reverse order. So the body is dropped before the guard,
+    // and a shutdown or a `resign` waits for both.
+    let leader = guard.handle();
+    let mut term = terms.begin(leader.clone());
+    let _in_progress = guard.leave_release_to_holder();
+    let guard = guard;
+    let end = {
+        let running = leader.run_future(body(leader.clone()));
+        tokio::select! {
+            biased;
+            () = term.resigned.cancelled() => TermEnd::Resigned,
+            ran = running => match ran {
+                Ok(output) => TermEnd::Completed(output),
+                Err(lost) => TermEnd::Lost(lost.reason),
+            },
+        }
+    };
+    match end {
+        TermEnd::Completed(output) => {
+            term.outcome = if output.is_ok() {
+                "completed"
+            } else {
+                "failed"
+            };
+            Some(release_after(guard, &leader, output).await)
+        }
+        TermEnd::Resigned => {
+            term.outcome = "resigned";
+            release(guard).await;
+            None
+        }
+        TermEnd::Lost(reason) => {
+            term.outcome = reason.as_str();
+            if reason != EndReason::Shutdown {
+                // The backend may be down, so the release is not awaited.
+                return None;
+            }
+            let key = leader.lease().claim.key.clone();
+            release(guard).await;
+            Some(Err(Error::Closed { key }.into()))
+        }
+    }
+}
+
+/// Releases the lock of a body that was dropped. A release without a confirmation continues in the background, and a
+/// loss does not concern the body.
+async fn release(guard: LockGuard) {
+    // The release is boxed, so that the future of a campaign is hardly larger than its body.
+    let _released = Box::pin(guard.release()).await;
+}
