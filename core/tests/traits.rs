@@ -63,7 +63,8 @@ async fn futures_can_be_spawned_and_do_not_borrow() {
     let election = locks.election("e");
     assert_spawnable(election.campaign(async |_| Ok::<_, Error>(())));
     assert_spawnable(election.resign());
-    assert_spawnable(async { drop(election.observe()) });
+    let leaders = election.observe();
+    assert_spawnable(async move { drop(leaders) });
     assert_send(locks.inspect("k"));
     assert_send(locks.force_release("k"));
     assert_send(locks.shutdown());
@@ -97,7 +98,7 @@ async fn sizes_are_reasonable() {
         (
             "campaign(), beside its body",
             size_of_val(&campaign) - body_size,
-            4096,
+            1024,
         ),
         ("Error", size_of::<Error>(), 128),
     ];

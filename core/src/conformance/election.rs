@@ -35,7 +35,7 @@ struct Work(usize, Arc<Mutex<Terms>>);
 impl Work {
     fn begin(candidate: usize, leader: &LockHandle, terms: &Arc<Mutex<Terms>>) -> Self {
         let mut seen = terms.lock();
-        assert_eq!(seen.leading, [], "{candidate} leads, too");
+        assert!(seen.leading.is_empty(), "{candidate} leads, too: {seen:?}");
         seen.leading.push(candidate);
         let last = seen.all.last().map(|(_, token)| *token);
         assert!(Some(leader.token()) > last, "{leader:?} after {last:?}");

@@ -294,11 +294,12 @@ impl LockManager {
     ///
     /// First, new acquires and waiters return `Closed`, and waiters leave their queues. Then every guard is lost with
     /// [`EndReason::Shutdown`](crate::EndReason::Shutdown). Finally the manager releases all locks. Call `shutdown`
-    /// after the work under locks has finished, because it does not wait for that work.
+    /// after the work under locks has finished, because it does not wait for that work. The exception is a
+    /// [campaign](Election::campaign): its lock is released when its body has been dropped.
     ///
-    /// The shutdown waits for acquires in progress, because each of them releases a lock that it may have acquired. So
-    /// poll these acquires concurrently, or drop them first. An acquire that is neither polled nor dropped delays the
-    /// shutdown until the time limit of the shutdown.
+    /// The shutdown waits for acquires and campaigns in progress, because each of them releases a lock that it may have
+    /// acquired. So poll them concurrently, or drop them first. An acquire or a campaign that is neither polled nor
+    /// dropped delays the shutdown until the time limit of the shutdown.
     ///
     /// # Errors
     ///

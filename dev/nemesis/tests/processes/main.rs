@@ -1,7 +1,8 @@
-//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, and a job that runs once.
+//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, a job that runs once, and elections.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
+mod election;
 mod handover;
 mod order;
 mod pause;

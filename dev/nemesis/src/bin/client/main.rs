@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "it talks by lines")]
 
+mod campaign;
 mod hold;
 mod repeat;
 mod schedule;
@@ -18,8 +19,13 @@ async fn main() -> Result<(), BoxError> {
     let (Some(url), Some(task)) = (args().nth(1), args().nth(2)) else {
         return Err("the arguments are a URL and a task".into());
     };
-    let locks = LockManager::connect(&url).await?;
-    match serde_json::from_str(&task)? {
+    let task = serde_json::from_str(&task)?;
+    let locks = match &task {
+        Task::Campaign(work) => work.locks.connect().await?,
+        _ => LockManager::connect(&url).await?,
+    };
+    match task {
+        Task::Campaign(work) => campaign::campaign(work, &locks).await,
         Task::Hold(ttl) => hold::hold(&locks, ttl).await,
         Task::Wait(tasks) => wait(&locks, tasks).await,
         Task::Repeat(work) => repeat::repeat(work, &locks).await,
