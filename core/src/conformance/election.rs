@@ -2,7 +2,7 @@
 
 use std::future::pending;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::StreamExt;
 use parking_lot::Mutex;
@@ -191,6 +191,11 @@ pub async fn an_observer_sees_each_leader<B: Backend>(connect: impl AsyncFn() ->
         })
         .await;
         assert!(seen.label.is_some(), "{seen:?}");
+        // The clock of a server may differ by some hours.
+        let day = Duration::from_secs(60 * 60 * 24);
+        let around_now = SystemTime::now() - day..SystemTime::now() + day;
+        let is_plausible = seen.since.is_none_or(|since| around_now.contains(&since));
+        assert!(is_plausible, "{seen:?}");
         // The observer may see the grant before the candidate does.
         let mut leader = None;
         eventually("a candidate has this token", async || {

@@ -3,8 +3,6 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use tokio_util::task::task_tracker::TaskTrackerToken;
-
 use super::release::{PendingRelease, ReleaseOutcome};
 use super::{Engine, Lease};
 use crate::clock::LeaseInstant;
@@ -26,14 +24,6 @@ impl Hold {
             // `max_hold` may end before the next check that the watchdog has scheduled.
             self.engine.watch(&self.lease, LeaseInstant::now());
         }
-    }
-
-    /// Has a shutdown wait until the caller has dropped its work, has released the lock, and has dropped the returned
-    /// token.
-    pub(crate) fn leave_release_to_holder(&self) -> TaskTrackerToken {
-        let in_progress = self.engine.unfinished.token();
-        self.lease.leave_release_to_holder();
-        in_progress
     }
 
     /// Releases the lock, and waits for the confirmation for at most the time of one command.

@@ -6,8 +6,6 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio_util::task::task_tracker::TaskTrackerToken;
-
 use super::kind::{Exclusive, Fenced, Kind, Permits, Reentrant, Releasable, Shared};
 #[cfg(feature = "once")]
 use crate::backend::Outcome;
@@ -208,11 +206,6 @@ impl<K: Kind> LockGuard<K> {
             hold,
             kind: PhantomData,
         }
-    }
-
-    /// See [`Hold::leave_release_to_holder`](crate::engine::Hold::leave_release_to_holder).
-    pub(crate) fn leave_release_to_holder(&self) -> TaskTrackerToken {
-        self.hold.leave_release_to_holder()
     }
 
     /// Returns the key, as the caller named it.

@@ -256,9 +256,10 @@ impl Lease {
         self.release_owed.swap(false, Ordering::AcqRel)
     }
 
-    /// Has a shutdown leave the release to the holder. The holder then checks the lease before it begins its work: a
-    /// shutdown that has ended the lease before may not know the holder.
-    pub(super) fn leave_release_to_holder(&self) {
+    /// Has a shutdown leave the release to the holder. The shutdown must wait for the holder: see
+    /// [`Engine::in_progress`](super::Engine::in_progress). The holder then checks the lease before it begins its work,
+    /// because a shutdown may have ended and released the lease before this call.
+    pub(crate) fn leave_release_to_holder(&self) {
         self.is_left_to_holder.store(true, Ordering::Release);
     }
 

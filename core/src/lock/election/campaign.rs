@@ -101,6 +101,8 @@ impl Election {
     {
         let (lock, terms) = (self.lock.clone(), Arc::clone(&self.terms));
         async move {
+            // The token is dropped after the guard, so a shutdown waits for the end of a term.
+            let _in_progress = lock.engine.in_progress();
             loop {
                 let guard = lock.clone().acquire().await?;
                 if let Some(output) = lead(guard, Arc::clone(&terms), body.clone()).await {
@@ -124,11 +126,11 @@ async fn lead<T, E: From<Error>>(
     terms: Arc<Terms>,
     body: impl AsyncFnOnce(LockHandle) -> Result<T, E>,
 ) -> Option<Result<T, E>> {
-    // If this future is dropped, these values are dropped in reverse order. So the body is dropped before the guard,
-    // and a shutdown or a `resign` waits for both.
+    // If this future is dropped, these values are dropped in reverse order: the body before the guard, and the guard
+    // before the term, for which `resign` waits.
     let leader = guard.handle();
+    leader.lease().leave_release_to_holder();
     let mut term = terms.begin(leader.clone());
-    let _in_progress = guard.leave_release_to_holder();
     let guard = guard;
     let end = {
         let running = leader.run_future(body(leader.clone()));

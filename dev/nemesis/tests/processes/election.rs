@@ -100,8 +100,8 @@ struct Candidates<'a> {
     all: Vec<Candidate>,
     /// What happened to which process, and when.
     incidents: Vec<(Moment, u64, Incident)>,
-    /// The times in which the leader had an incident while another candidate was silent.
-    overlaps: Vec<Range<Moment>>,
+    /// The times in which a candidate that does not lead was silent, or may have been in the queue after its end.
+    silences: Vec<Range<Moment>>,
 }
 
 impl<'a> Candidates<'a> {
@@ -113,7 +113,7 @@ impl<'a> Candidates<'a> {
             files: Vec::new(),
             all: Vec::new(),
             incidents: Vec::new(),
-            overlaps: Vec::new(),
+            silences: Vec::new(),
         };
         for _ in 0..CANDIDATES {
             let link = server.link().await;
@@ -222,13 +222,17 @@ impl<'a> Candidates<'a> {
     /// Causes an incident of another candidate. With `then`, also causes an incident of the leader in the meantime.
     async fn strike_waiter(&mut self, incident: Incident, chance: usize, then: Option<Incident>) {
         let waiter = (self.leader().0 + 1 + chance) % CANDIDATES;
+        let begin = Moment::now();
         self.strike(waiter, incident).await;
         if let Some(then) = then {
-            let begin = Moment::now();
             self.strike_leader(then).await;
-            self.overlaps.push(begin..Moment::now());
         }
         self.recover(waiter, incident);
+        if !incident.is_orderly() {
+            let lease = u64::try_from(self.server.lease().as_nanos()).unwrap();
+            self.silences
+                .push(begin..Moment(Moment::now().0 + 2 * lease));
+        }
     }
 
     /// Stops all candidates, and returns the terms.
@@ -258,7 +262,7 @@ async fn never_two_leaders(name: &str, server: Server) {
     let mut chance = fastrand::Rng::new();
     let mut candidates = Candidates::start(&server, false).await;
     let begin = Instant::now();
-    let mut first = Incident::ALL.to_vec();
+    let mut first = [&Incident::ALL[..], &[Stop, Resign]].concat();
     chance.shuffle(&mut first);
     while begin.elapsed() < time || !first.is_empty() {
         let mut any = || *chance.choice(&Incident::ALL).unwrap();
@@ -275,16 +279,16 @@ async fn never_two_leaders(name: &str, server: Server) {
         sleep(Duration::from_millis(chance.u64(50..300))).await;
     }
     let history = candidates.end().await;
-    let (mut orderly, mut crashes, mut overlapped) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut orderly, mut crashes, mut silent) = (Vec::new(), Vec::new(), Vec::new());
     for pair in history.holds().windows(2) {
         let [term, next] = pair else { continue };
         assert!(term.token < next.token, "{term}\n{next}");
         let gap = Duration::from_nanos(next.granted_at.0.saturating_sub(term.until.0));
         // A term without an incident has ended because the machine was busy.
         let cause = candidates.cause(term, next);
-        let is_in = |overlap: &Range<Moment>| overlap.contains(&next.granted_at);
-        if candidates.overlaps.iter().any(is_in) {
-            overlapped.push(gap);
+        let is_in = |silence: &Range<Moment>| silence.contains(&next.granted_at);
+        if candidates.silences.iter().any(is_in) {
+            silent.push(gap);
         } else if cause.is_some_and(Incident::is_orderly) {
             orderly.push(gap);
         } else {
@@ -295,7 +299,7 @@ async fn never_two_leaders(name: &str, server: Server) {
     crashes.sort_unstable_by_key(|(gap, _)| *gap);
     let (median, longest) = (orderly[orderly.len() / 2], *orderly.last().unwrap());
     let (after_crash, cause) = *crashes.last().unwrap();
-    let behind_silent = overlapped.iter().max().copied().unwrap_or_default();
+    let behind_silent = silent.iter().max().copied().unwrap_or_default();
     println!(
         "{name}: {} terms, {} incidents; without a leader after {} orderly ends: median {median:.1?}, longest \
          {longest:.1?}; after {} crashes, pauses and cuts: longest {after_crash:.2?} ({cause:?}), lease {:?}; {} \
@@ -305,13 +309,14 @@ async fn never_two_leaders(name: &str, server: Server) {
         orderly.len(),
         crashes.len(),
         server.lease(),
-        overlapped.len(),
+        silent.len(),
     );
     history.check().unwrap();
     assert!(after_crash <= server.lease() + AFTER_LEASE);
     assert!(behind_silent <= server.lease() + SILENT_WAITER);
-    // This time depends on the other programs of the machine, so by default only its order of magnitude is checked.
-    assert!(longest <= server.lease() / 2);
+    // This time depends on the other programs of the machine. So by default the test checks only that others need not
+    // wait for the end of the lease.
+    assert!(median <= server.lease() / 2);
     assert!(wanted.is_none() || median <= ORDERLY);
 }
 
