@@ -8,7 +8,6 @@ use tracing::{Span, field};
 
 use super::backend::{Applied, Attempt, BackendError, Claim};
 use super::clock::LeaseInstant;
-use super::engine::Lease;
 use super::event_macro::event;
 use super::options::LockOptions;
 use super::{EndReason, Key, metrics};
@@ -265,8 +264,7 @@ pub(crate) fn elected(claim: &Claim) {
 }
 
 /// Emits the end of a term, after the body was dropped and the lock was released.
-pub(crate) fn term_ended(lease: &Lease, outcome: &'static str) {
-    let (claim, led_for) = (&lease.claim, LeaseInstant::now().since(lease.since()));
+pub(crate) fn term_ended(claim: &Claim, outcome: &'static str, led_for: Duration) {
     tell(|| {
         event!(
             debug,

@@ -105,11 +105,9 @@ async fn a_candidate_that_does_not_lead_resigns_without_effect() {
     let world = Arc::new(World::new());
     let (here, there) = (election(&world.manager()), election(&world.manager()));
     here.resign().await;
-    let (leader, waiter) = (world.candidate(&here, "a"), async {
-        settle().await;
-        world.candidate(&there, "b")
-    });
-    let waiter = waiter.await;
+    let leader = world.candidate(&here, "a");
+    settle().await;
+    let waiter = world.candidate(&there, "b");
     settle().await;
     there.resign().await;
     assert_eq!(world.log.take(), ["a leads"]);

@@ -1,14 +1,13 @@
 //! Campaigns: a candidate waits for its lock, and runs its body while it leads.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::Election;
+use crate::clock::LeaseInstant;
 use crate::lock::run_under::release_after;
-use crate::{EndReason, Error, LockGuard, LockHandle, events};
+use crate::{EndReason, Error, Lock, LockGuard, LockHandle, events};
 
 /// The terms of one candidate. At most one of them is current.
 #[derive(Debug, Default)]
@@ -55,60 +54,24 @@ impl Terms {
 
 impl Drop for Term {
     fn drop(&mut self) {
-        events::term_ended(self.leader.lease(), self.outcome);
+        let lease = self.leader.lease();
+        let led_for = LeaseInstant::now().since(lease.since());
+        events::term_ended(&lease.claim, self.outcome, led_for);
     }
 }
 
-impl Election {
-    /// Waits until this candidate leads, and runs `body` while it leads. After a loss of the lock and after
-    /// [`resign`](Self::resign), campaigns again, and runs a clone of `body` in the next term. When `body` returns, the
-    /// campaign releases the lock and returns the output of `body`.
-    ///
-    /// A closure is `Clone` if its captured values are: references, or values such as an `Arc` in an `async move` closure.
-    ///
-    /// `body` runs as in [`Lock::run`](crate::Lock::run), and receives the handle of its lock. If the term ends before
-    /// `body` returns, `body` is dropped at its current await point, and then the lock is released. A body that blocks
-    /// its thread cannot be dropped, and tasks that `body` spawns continue. So keep spawned tasks in a
-    /// [`JoinSet`](tokio::task::JoinSet) inside `body`, or run their work with [`LockHandle::run`].
-    ///
-    /// While the backend fails temporarily, the campaign retries its request, even longer than the manager's backend
-    /// retry timeout. The pauses increase from 10 ms to 1 s. Each failed request emits the event
-    /// `leasehold.attempt_failed`. The manager's `wait` does not apply. Its `max_hold` applies to each term.
-    ///
-    /// # Errors
-    ///
-    /// - The error of `body`.
-    /// - [`Error::Closed`]: the manager was shut down. The shutdown waits until `body` is dropped and the lock is
-    ///   released.
-    /// - [`Error::LostInBody`]: `body` returned a value, but its lock had been lost before the release.
-    /// - [`Error::Backend`]: the backend failed permanently, for example because of a wrong password.
-    /// - The errors of [`Lock::acquire`](crate::Lock::acquire) for an invalid key or option, for a key that is used as
-    ///   a semaphore, and for a task that already holds the lock.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future drops `body`, and then the manager releases the lock in the background. A waiting candidate
-    /// leaves the queue.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the manager
-    /// releases the lock in the background.
-    pub fn campaign<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<T, E, B>
-    where
-        B: AsyncFnOnce(LockHandle) -> Result<T, E> + Clone,
-        E: From<Error>,
-    {
-        let (lock, terms) = (self.lock.clone(), Arc::clone(&self.terms));
-        async move {
-            // The token is dropped after the guard, so a shutdown waits for the end of a term.
-            let _in_progress = lock.engine.in_progress();
-            loop {
-                let guard = lock.clone().acquire().await?;
-                if let Some(output) = lead(guard, Arc::clone(&terms), body.clone()).await {
-                    return output;
-                }
-            }
+/// Campaigns until the body returns, or until the campaign cannot succeed.
+pub(super) async fn campaign<T, E, B>(lock: Lock, terms: Arc<Terms>, body: B) -> Result<T, E>
+where
+    B: AsyncFnOnce(LockHandle) -> Result<T, E> + Clone,
+    E: From<Error>,
+{
+    // The token is dropped after the guard, so a shutdown waits for the end of a term.
+    let _in_progress = lock.engine.in_progress();
+    loop {
+        let guard = lock.clone().acquire().await?;
+        if let Some(output) = lead(guard, Arc::clone(&terms), body.clone()).await {
+            return output;
         }
     }
 }

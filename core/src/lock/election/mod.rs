@@ -8,7 +8,10 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_core::Stream;
+
 use super::Lock;
+use crate::{Error, LockHandle};
 use campaign::Terms;
 pub use observe::Leader;
 
@@ -104,6 +107,48 @@ impl Election {
         self
     }
 
+    /// Waits until this candidate leads, and runs `body` while it leads. After a loss of the lock and after
+    /// [`resign`](Self::resign), campaigns again, and runs a clone of `body` in the next term. When `body` returns, the
+    /// campaign releases the lock and returns the output of `body`.
+    ///
+    /// A closure is `Clone` if its captured values are: references, or values such as an `Arc` in an `async move` closure.
+    ///
+    /// `body` runs as in [`Lock::run`](crate::Lock::run), and receives the handle of its lock. If the term ends before
+    /// `body` returns, `body` is dropped at its current await point, and then the lock is released. A body that blocks
+    /// its thread cannot be dropped, and tasks that `body` spawns continue. So keep spawned tasks in a
+    /// [`JoinSet`](tokio::task::JoinSet) inside `body`, or run their work with [`LockHandle::run`].
+    ///
+    /// While the backend fails temporarily, the campaign retries its request, even longer than the manager's backend
+    /// retry timeout. The pauses increase from 10 ms to 1 s. Each failed request emits the event
+    /// `leasehold.attempt_failed`. The manager's `wait` does not apply. Its `max_hold` applies to each term.
+    ///
+    /// # Errors
+    ///
+    /// - The error of `body`.
+    /// - [`Error::Closed`]: the manager was shut down. The shutdown waits until `body` is dropped and the lock is
+    ///   released.
+    /// - [`Error::LostInBody`]: `body` returned a value, but its lock had been lost before the release.
+    /// - [`Error::Backend`]: the backend failed permanently, for example because of a missing permission.
+    /// - The errors of [`Lock::acquire`](crate::Lock::acquire) for an invalid key or option, for a key that is used as
+    ///   a semaphore, and for a task that already holds the lock.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future drops `body`, and then the manager releases the lock in the background. A waiting candidate
+    /// leaves the queue.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `body` panics, or if the tokio runtime was built without `enable_time`. If `body` panics, the manager
+    /// releases the lock in the background.
+    pub fn campaign<T, E, B>(&self, body: B) -> impl Future<Output = Result<T, E>> + use<T, E, B>
+    where
+        B: AsyncFnOnce(LockHandle) -> Result<T, E> + Clone,
+        E: From<Error>,
+    {
+        campaign::campaign(self.lock.clone(), Arc::clone(&self.terms), body)
+    }
+
     /// Ends the current term of this candidate, if it leads. The [`campaign`](Self::campaign) drops its body, releases
     /// the lock, and waits again behind all other candidates. Does nothing if this candidate does not lead.
     ///
@@ -111,8 +156,8 @@ impl Election {
     /// not reply within the manager's command timeout, the call returns, and the release continues in the background.
     /// The call waits until the campaign is polled or dropped.
     ///
-    /// If no other candidate waits, this candidate leads again. [`Redlock`](crate::backend::redlock) does not guarantee
-    /// an order, so this candidate may also lead again there.
+    /// If no other candidate waits, this candidate leads again. Redlock does not guarantee an order, so this candidate may
+    /// also lead again there.
     ///
     /// # Cancel safety
     ///
@@ -140,6 +185,42 @@ impl Election {
     pub fn resign(&self) -> impl Future<Output = ()> + Send + use<> {
         let terms = Arc::clone(&self.terms);
         async move { terms.resign().await }
+    }
+
+    /// Streams who leads: first the current leader, and then each change. An item is `None` while no candidate leads.
+    ///
+    /// The stream polls the backend with [`inspect`](crate::LockManager::inspect) at the
+    /// [poll interval](Self::poll_interval), so it can miss a short term. An item may be outdated when you read it.
+    /// Display it on dashboards, and use tokens to protect data.
+    ///
+    /// The stream survives failures of the backend. It returns the first error of an outage, and continues to poll.
+    /// When the backend replies again, the next item is the leader, even if the leader has not changed. If the key or
+    /// the poll interval is invalid, the stream returns [`Error::Key`] or [`Error::Option`] and ends. It also ends when
+    /// the manager is shut down. A dropped stream leaves nothing behind.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use futures_util::StreamExt;
+    /// # let locks = leasehold::LockManager::in_process();
+    ///
+    /// let mut leaders = locks.election("reports").observe();
+    /// while let Some(leader) = leaders.next().await {
+    ///     match leader? {
+    ///         Some(leader) => println!("{:?} leads, token {}", leader.label, leader.token),
+    ///         None => println!("no candidate leads"),
+    ///     }
+    /// #   locks.shutdown().await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn observe(
+        &self,
+    ) -> impl Stream<Item = Result<Option<Leader>, Error>> + Send + Unpin + use<> {
+        observe::observe(&self.lock, self.poll_interval)
     }
 }
 
