@@ -3,6 +3,7 @@
 use leasehold::Key;
 use leasehold::backend::BackendError;
 use leasehold::backend::key_state::DecodeError;
+use sqlx::error::DatabaseError;
 
 const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leasehold_sqlx::ddl::create_locks` at startup, \
      or add it to your migrations";
@@ -17,10 +18,7 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
         return BackendError::unknown(message).with_source(error);
     };
     let code = database.code().unwrap_or_default();
-    // The codes of Postgres and of MySQL. SQLite has no code for a missing table.
-    let is_missing =
-        matches!(&*code, "42P01" | "42S02") || database.message().starts_with("no such table");
-    let failed = if is_missing {
+    let failed = if is_missing_table(database) {
         BackendError::not_applied(NO_TABLE).permanent()
     } else {
         let message = format!("the database refused a statement about `{key}`");
@@ -35,6 +33,13 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
         }
     };
     failed.with_source(error)
+}
+
+/// Returns whether the table of a statement does not exist.
+pub(crate) fn is_missing_table(error: &dyn DatabaseError) -> bool {
+    // The codes of Postgres and of MySQL. SQLite has no code for a missing table.
+    matches!(error.code().as_deref(), Some("42P01" | "42S02"))
+        || error.message().starts_with("no such table")
 }
 
 /// Returns the error of a pool that returned no connection, so that no statement was sent.

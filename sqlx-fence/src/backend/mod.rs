@@ -1,7 +1,7 @@
 //! Locks as rows of a table.
 
 mod database;
-mod error;
+pub(crate) mod error;
 mod listener;
 mod operations;
 mod pool;

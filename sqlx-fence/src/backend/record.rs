@@ -1,7 +1,8 @@
 //! A row of the table, and the state of its key.
 
+use leasehold::backend::Claim;
 use leasehold::backend::key_state::{DecodeError, ExclusiveLease, KeyState};
-use leasehold::{AttemptId, FencingToken};
+use leasehold::{AttemptId, EndReason, FencingToken};
 
 use super::times::{micros, time};
 
@@ -34,6 +35,21 @@ pub struct Reading {
     pub now: i64,
     /// The row, if it exists.
     pub record: Option<Record>,
+}
+
+impl Reading {
+    /// Returns why the exclusive lease of a claim has ended, or `None` if the lease is valid.
+    pub fn end_of(&self, claim: &Claim) -> Option<EndReason> {
+        let owner = claim.owner.to_bytes();
+        let owned = self.record.as_ref().filter(|it| {
+            it.owner.as_deref() == Some(owner.as_slice()) && it.token == claim.token.get()
+        });
+        match owned {
+            None => Some(EndReason::Gone),
+            Some(record) if record.expires_at <= self.now => Some(EndReason::Expired),
+            Some(_) => None,
+        }
+    }
 }
 
 /// The result of the statement that acquires a free lock.

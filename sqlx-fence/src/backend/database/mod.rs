@@ -11,7 +11,7 @@ use std::future::pending;
 
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
-use sqlx::Pool;
+use sqlx::{Pool, Transaction};
 
 use super::record::{Reading, Record, Taken};
 pub(super) use crate::database::Answer;
@@ -75,6 +75,14 @@ pub trait LockDatabase: FencedDatabase {
 
     /// Ends the lease of an exclusive holder if the row contains nothing else. Returns false if nothing changed.
     fn release<'c>(connection: &'c mut Self::Connection, claim: &'c Claim) -> Answer<'c, bool>;
+
+    /// Locks the row of an exclusive holder, and commits the transaction if the lease has not ended. Returns false, and
+    /// does not commit, if it has. A server does both in one request, because a client that is paused in between would
+    /// keep the row locked beyond the lease.
+    ///
+    /// sqlx does not know of a commit in such a request, so it rolls back afterwards. This rollback changes nothing. The
+    /// request identifies the holder by its token, because sqlx logs the text of a statement, and the owner is a secret.
+    fn commit<'c>(tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool>;
 }
 
 /// Implements the statements that have the same values in each database, with the constants of the module.
@@ -205,6 +213,12 @@ macro_rules! rows {
 
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 use {is_old, rows, shared_statements};
+
+/// Returns hexadecimal digits, as a value in a statement that is not prepared.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// Returns the id in a column `owner`.
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]

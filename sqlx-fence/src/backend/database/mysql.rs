@@ -7,9 +7,9 @@ use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::mysql::{MySqlArguments, MySqlRow};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Database, MySql, MySqlConnection, Row};
+use sqlx::{AssertSqlSafe, Database, MySql, MySqlConnection, Row, Transaction};
 
-use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
+use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Taken};
 use crate::backend::times::micros;
 use crate::schema;
@@ -184,6 +184,29 @@ impl LockDatabase for MySql {
         Box::pin(async move {
             let update = update(UPDATE, key, after).execute(connection).await?;
             Ok(update.rows_affected() > 0)
+        })
+    }
+
+    fn commit<'c>(mut tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool> {
+        Box::pin(async move {
+            let sql = format!(
+                "SELECT COUNT(*) INTO @leasehold_held FROM leasehold_locks \
+                     WHERE lock_key = x'{}' AND owner IS NOT NULL AND token = {} AND expires_at > {} FOR UPDATE; \
+                 SET @leasehold_end = IF(@leasehold_held = 1, 'COMMIT', 'DO 0'); \
+                 PREPARE leasehold_end FROM @leasehold_end; \
+                 EXECUTE leasehold_end; \
+                 DEALLOCATE PREPARE leasehold_end; \
+                 SELECT @leasehold_held",
+                hex(claim.key.full()),
+                claim.token,
+                now!(),
+            );
+            let held = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_one(&mut *tx);
+            let is_held = held.await?.try_get::<i64, _>(0)? == 1;
+            if !is_held {
+                tx.rollback().await?;
+            }
+            Ok(is_held)
         })
     }
 

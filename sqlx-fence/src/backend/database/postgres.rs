@@ -3,13 +3,15 @@
 //! `clock_timestamp()` is the time at which the expression is evaluated, not the beginning of the statement. If a
 //! statement waits for a concurrent change of its row, Postgres evaluates the conditions again after the wait.
 
+use futures_util::StreamExt;
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
+use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgListener, PgRow};
 use sqlx::query::Query;
-use sqlx::{Database, PgConnection, Pool, Postgres, Row};
+use sqlx::{AssertSqlSafe, Database, PgConnection, Pool, Postgres, Row, Transaction};
 
-use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
+use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Taken};
 use crate::backend::times::micros;
 use crate::schema;
@@ -195,7 +197,42 @@ impl LockDatabase for Postgres {
         })
     }
 
+    fn commit<'c>(mut tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool> {
+        Box::pin(async move {
+            // After an error the server skips the rest of the request. A rollback ends the new transaction of the chain
+            // without a warning of the server.
+            let sql = format!(
+                "SELECT 1 / COUNT(*) FILTER (WHERE owner IS NOT NULL AND token = {} AND expires_at > {}) \
+                 FROM (SELECT owner, token, expires_at FROM leasehold_locks \
+                     WHERE lock_key = convert_from(decode('{}', 'hex'), 'UTF8') FOR UPDATE) AS lease; \
+                 COMMIT AND CHAIN",
+                claim.token,
+                now!(),
+                hex(claim.key.full()),
+            );
+            let mut replies = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_many(&mut *tx);
+            let mut is_held = false;
+            while let Some(reply) = replies.next().await {
+                match reply {
+                    Ok(_) => is_held = true,
+                    Err(error) if !is_held && is_division_by_zero(&error) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            drop(replies);
+            if !is_held {
+                tx.rollback().await?;
+            }
+            Ok(is_held)
+        })
+    }
+
     shared_statements!(PgConnection);
+}
+
+fn is_division_by_zero(error: &sqlx::Error) -> bool {
+    let database = error.as_database_error();
+    database.and_then(DatabaseError::code).as_deref() == Some("22012")
 }
 
 rows!(Postgres, PgRow);

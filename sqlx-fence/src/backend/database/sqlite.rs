@@ -7,7 +7,7 @@ use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Database, Row, Sqlite, SqliteConnection};
+use sqlx::{AssertSqlSafe, Database, Row, Sqlite, SqliteConnection, Transaction};
 
 use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Taken};
@@ -161,6 +161,20 @@ impl LockDatabase for Sqlite {
         Box::pin(async move {
             let update = update(UPDATE, key, after).execute(connection).await?;
             Ok(update.rows_affected() > 0)
+        })
+    }
+
+    fn commit<'c>(mut tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool> {
+        Box::pin(async move {
+            // The transaction has the only write lock, so the row does not change after this check.
+            let reading = Self::read(&mut tx, claim.key.full()).await?;
+            let is_held = reading.end_of(claim).is_none();
+            if is_held {
+                tx.commit().await?;
+            } else {
+                tx.rollback().await?;
+            }
+            Ok(is_held)
         })
     }
 
