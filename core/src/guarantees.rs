@@ -436,6 +436,7 @@
 //!
 //! [`Redlock`]: crate::backend::redlock::Redlock
 
+pub mod elections;
 #[cfg(feature = "once")]
 #[cfg_attr(docsrs, doc(cfg(feature = "once")))]
 pub mod once;

@@ -43,7 +43,7 @@ impl LockFile {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
             let file = LockFile::create().await;
             async move || file.backend()
         }
@@ -53,7 +53,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
             let file = LockFile::create().await;
             async move || Faulty::sluggish(file.backend(), 1)
         }
@@ -63,7 +63,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod lossy {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        behaviour, hold_at_least, once, sharing => {
+        behaviour, election, hold_at_least, once, sharing => {
             let file = LockFile::create().await;
             async move || Faulty::lossy(file.backend(), 2)
         }

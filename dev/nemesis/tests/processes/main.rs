@@ -1,8 +1,9 @@
-//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, a job that runs once, and processes
-//! without a server that are killed and stopped.
+//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, a job that runs once, elections, and
+//! processes without a server that are killed and stopped.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
+mod election;
 mod handover;
 mod order;
 mod pause;

@@ -1,8 +1,8 @@
 //! Leader election: one of several processes leads, and when it ends, another one leads.
 //!
-//! Three candidate processes wait for the same lock. The holder is the leader and runs a job that only one process may
-//! run. The first leader is killed, and the next one leads when the lease has expired. The second leader is stopped
-//! normally, and the last one leads immediately.
+//! Three candidate processes campaign in one election. The leader runs a job that only one process may run. The first
+//! leader is killed, and the next one leads when the lease has expired. The second leader is stopped normally, and the
+//! last one leads immediately.
 //!
 //! In addition, every candidate runs the same cron job: a function with `once`, whose key ends with the time at which
 //! the job is due. One candidate executes it each time, and the others receive its result.

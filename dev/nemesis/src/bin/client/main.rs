@@ -6,6 +6,7 @@
     reason = "it talks by lines"
 )]
 
+mod campaign;
 mod compete;
 mod hold;
 mod repeat;
@@ -24,8 +25,13 @@ async fn main() -> Result<(), BoxError> {
         return Err("the arguments are a URL and a task".into());
     };
     leasehold_sqlx::install_backends();
-    let locks = LockManager::connect(&url).await?;
-    match serde_json::from_str(&task)? {
+    let task = serde_json::from_str(&task)?;
+    let locks = match &task {
+        Task::Campaign(work) => work.locks.connect().await?,
+        _ => LockManager::connect(&url).await?,
+    };
+    match task {
+        Task::Campaign(work) => campaign::campaign(work, &locks).await,
         Task::Hold(ttl) => hold::hold(&locks, ttl).await,
         Task::Wait(tasks) => wait(&locks, tasks).await,
         Task::Repeat(work) => repeat::repeat(work, &locks).await,
