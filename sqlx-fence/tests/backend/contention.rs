@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use leasehold::backend::{Attempt, AttemptAnswer, Backend, RenewAnswer};
-use leasehold::{Key, LockManager};
+use leasehold::{Error, Key, LockManager};
 use leasehold_sqlx::{LockDatabase, SqlBackend};
 use sqlx::Pool;
 use tokio::task::JoinSet;
@@ -17,6 +17,22 @@ const TURNS: u32 = 5;
 
 /// Tasks of two managers acquire one lock in turn.
 pub(crate) async fn all_get_their_turns<DB: LockDatabase>(pool: Pool<DB>, name: &str) {
+    take_turns(pool, name, |released| released.unwrap()).await;
+}
+
+/// The same, through connections that lose replies. A release may then be unconfirmed, and continues in the background.
+pub(crate) async fn all_get_their_turns_without_some_replies<DB: LockDatabase>(
+    pool: Pool<DB>,
+    name: &str,
+) {
+    take_turns(pool, name, |released| match released {
+        Ok(()) | Err(Error::Unconfirmed(_)) => {}
+        Err(error) => panic!("{error}"),
+    })
+    .await;
+}
+
+async fn take_turns<DB: LockDatabase>(pool: Pool<DB>, name: &str, check: fn(Result<(), Error>)) {
     let managers = [(); 2].map(|()| LockManager::new(SqlBackend::new(pool.clone())));
     let (held, turns) = (Arc::new(AtomicBool::new(false)), Arc::default());
     let mut tasks = JoinSet::new();
@@ -31,7 +47,7 @@ pub(crate) async fn all_get_their_turns<DB: LockDatabase>(pool: Pool<DB>, name: 
                 turns.fetch_add(1, Ordering::SeqCst);
                 sleep(Duration::from_millis(2)).await;
                 held.store(false, Ordering::SeqCst);
-                guard.release().await.unwrap();
+                check(guard.release().await);
             }
         });
     }

@@ -12,7 +12,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqlitePoolOptions};
 use sqlx::{MySqlPool, PgPool, Pool, query};
 use tokio::time::{sleep, timeout};
 
-use crate::contention::all_get_their_turns;
+use crate::contention::{all_get_their_turns, all_get_their_turns_without_some_replies};
 use crate::sqlite::LockFile;
 use crate::{mariadb, postgres};
 
@@ -113,7 +113,11 @@ async fn terminated_connections_lose_no_lock_on_postgres() {
     let options: PgConnectOptions = postgres::url().await.parse().unwrap();
     let pool = PgPoolOptions::new().max_connections(5);
     let pool = pool.connect_with(options.application_name("pools:terminated"));
-    let all = tokio::spawn(all_get_their_turns(pool.await.unwrap(), "pools:terminated"));
+    let all = pool.await.unwrap();
+    let all = tokio::spawn(all_get_their_turns_without_some_replies(
+        all,
+        "pools:terminated",
+    ));
     let admin = postgres::pool("admin").await;
     while !all.is_finished() {
         query(TERMINATE).execute(&admin).await.unwrap();
