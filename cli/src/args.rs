@@ -55,7 +55,7 @@ impl Connection {
 /// lock is released when the command and all processes that it has started have ended. Processes that are left when
 /// the command ends get SIGTERM, and SIGKILL after 5 s.
 #[derive(Debug, clap::Args)]
-#[command(after_help = exit_code::TABLE, after_long_help = AFTER_HELP)]
+#[command(after_help = exit_code::TABLE, after_long_help = after_help())]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) connection: Connection,
@@ -89,7 +89,14 @@ pub(crate) struct RunArgs {
     pub(crate) command: Vec<OsString>,
 }
 
-const AFTER_HELP: &str = const_str::concat!(X);
+const TIMELINE: &str = "\
+If the lease cannot be renewed, or if leasehold is stopped or killed:
+  after 1/3 of the TTL   leasehold renews the lease, and retries until the lease ends
+  after 2/3 of the TTL   all processes of COMMAND get SIGTERM
+  after 9/10 of the TTL  the processes that are left get SIGKILL
+  after the TTL          another process can acquire the lock
+If leasehold is killed, SIGTERM is sent immediately. If the backend reports that the lock has another holder or was
+released by force, SIGKILL is sent immediately. Processes of another user, as under sudo, cannot be killed.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnLoss {
@@ -131,6 +138,10 @@ pub(crate) struct SuperviseArgs {
     pub(crate) on_loss: OnLoss,
     #[arg(required = true, trailing_var_arg = true)]
     pub(crate) command: Vec<OsString>,
+}
+
+fn after_help() -> String {
+    format!("{}\n\n{TIMELINE}", exit_code::TABLE)
 }
 
 fn ttl(text: &str) -> Result<Duration, String> {

@@ -11,14 +11,14 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
-use rustix::process::{Pid, Signal, WaitStatus, kill_process};
+use rustix::process::{Pid, Signal, WaitStatus, kill_process, kill_process_group};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use super::channel::{Channel, ToHolder, ToSupervisor, receive_file};
 use super::deadline::{Deadline, now};
 use super::processes::{Processes, adopt_orphans};
-use super::signals::Signals;
+use super::signals::{self, Signals};
 use crate::args::{OnLoss, SuperviseArgs};
 use crate::exit_code;
 
@@ -179,6 +179,8 @@ impl Supervision {
 
     fn end(&mut self, kill_at: Duration, lost: bool) {
         self.processes.signal(Signal::TERM);
+        // A stopped process receives the signal only when it continues.
+        self.processes.signal(Signal::CONT);
         self.phase = Phase::Ending { kill_at, lost };
     }
 
@@ -189,11 +191,14 @@ impl Supervision {
     }
 
     fn forward(&self, signal: i32) {
-        let signal = Signal::from_named_raw(signal);
         // The id of a command that has ended may belong to another process.
-        if let (Some(signal), None) = (signal, self.code) {
+        let Some(signal) = Signal::from_named_raw(signal).filter(|_| self.code.is_none()) else {
+            return;
+        };
+        let then = signals::ENDING.contains(&signal).then_some(Signal::CONT);
+        for signal in [Some(signal), then].into_iter().flatten() {
             let _ended = match self.processes.group {
-                Some(group) => rustix::process::kill_process_group(group, signal),
+                Some(group) => kill_process_group(group, signal),
                 None => kill_process(self.command, signal),
             };
         }

@@ -1,0 +1,10 @@
+//! The program `leasehold`, run as users run it: with real processes and servers.
+
+mod exit_codes;
+mod held_locks;
+mod lease;
+mod program;
+mod rounds;
+mod supervision;
+mod terminal;
+mod writer;
