@@ -73,3 +73,48 @@ pub(super) fn now() -> Duration {
     let clock = ClockId::Monotonic;
     Duration::try_from(clock_gettime(clock)).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTH: Duration = Duration::from_secs(30);
+
+    #[test]
+    fn the_events_are_in_the_documented_order() {
+        let deadline = Deadline::of(|| LENGTH);
+        let before_the_end = |moment| deadline.end - moment;
+        assert_eq!(before_the_end(deadline.term_at()), LENGTH / 3);
+        assert_eq!(before_the_end(deadline.kill_at()), LENGTH / 10);
+        assert_eq!(before_the_end(deadline.last_kill_at()), LENGTH / 20);
+        assert!(deadline.check_interval() < LENGTH / 20);
+    }
+
+    #[test]
+    fn a_pause_between_the_readings_makes_the_deadline_earlier() {
+        let pause = Duration::from_millis(50);
+        let end = now() + pause + LENGTH;
+        let deadline = Deadline::of(|| {
+            std::thread::sleep(pause);
+            LENGTH
+        });
+        assert!(deadline.end <= end && deadline.end > end - pause - pause);
+    }
+
+    #[test]
+    fn only_a_renewal_moves_the_deadline() {
+        let mut deadline = Deadline::of(|| LENGTH);
+        let end = deadline.end;
+        assert!(!deadline.renew(Deadline::of(|| LENGTH)));
+        assert!(!deadline.renew(Deadline::of(|| LENGTH / 2)));
+        assert_eq!(deadline.end, end);
+
+        assert!(deadline.renew(Deadline::of(|| LENGTH + LENGTH / 3)));
+        assert!(deadline.end > end);
+        // A slow reply makes the rest of a renewed lease shorter, but not the lease.
+        let length = deadline.length;
+        deadline.end = end - LENGTH;
+        assert!(deadline.renew(Deadline::of(|| LENGTH / 2)));
+        assert_eq!(deadline.length, length);
+    }
+}

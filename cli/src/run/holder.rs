@@ -75,15 +75,15 @@ enum Outcome {
 
 /// Runs the command while `guard` holds the lock, and returns the exit code.
 async fn hold(args: &RunArgs, guard: LockGuard, mut signals: Signals) -> anyhow::Result<u8> {
-    let channel = start_supervisor(args, &guard).context("cannot start the supervisor")?;
+    let supervisor = start_supervisor(args, &guard).context("cannot start the supervisor")?;
     let mut loss = None;
-    let outcome = watch(args, &guard, channel, &mut signals, &mut loss).await;
+    let outcome = watch(args, &guard, supervisor, &mut signals, &mut loss).await;
     let (code, problem) = match outcome {
         Outcome::Ended(code) => match (loss, guard.release().await) {
             (None, Ok(())) => return Ok(code),
             (Some(lost), _) | (None, Err(Error::Lost(lost))) => (
                 exit_code::LOST,
-                format!("{lost}; the command had not been ended"),
+                format!("{lost}; the command was not ended"),
             ),
             (None, Err(error)) => (code, format!("{:#}", anyhow::Error::from(error))),
         },
@@ -108,7 +108,7 @@ async fn hold(args: &RunArgs, guard: LockGuard, mut signals: Signals) -> anyhow:
     Ok(code)
 }
 
-fn start_supervisor(args: &RunArgs, guard: &LockGuard) -> io::Result<Channel> {
+fn start_supervisor(args: &RunArgs, guard: &LockGuard) -> io::Result<(Pid, Channel)> {
     adopt_orphans();
     let (ours, theirs) = UnixStream::pair()?;
     // An update may replace the file of this program while it runs.
@@ -124,7 +124,7 @@ fn start_supervisor(args: &RunArgs, guard: &LockGuard) -> io::Result<Channel> {
     if args.foreground {
         command.args(["--group", &getpgrp().as_raw_pid().to_string()]);
     }
-    command
+    let supervisor = command
         .arg("--")
         .args(&args.command)
         .env("LEASEHOLD_KEY", &args.key)
@@ -134,7 +134,7 @@ fn start_supervisor(args: &RunArgs, guard: &LockGuard) -> io::Result<Channel> {
         .process_group(0)
         .spawn()?;
     send_file(&ours, io::stdin())?;
-    Channel::new(ours)
+    Ok((Pid::from_child(&supervisor), Channel::new(ours)?))
 }
 
 /// Tells the supervisor about renewals, forwards signals, and returns how the command ended. Sets `loss` if the lock was
@@ -142,12 +142,15 @@ fn start_supervisor(args: &RunArgs, guard: &LockGuard) -> io::Result<Channel> {
 async fn watch(
     args: &RunArgs,
     guard: &LockGuard,
-    mut channel: Channel,
+    (supervisor, mut channel): (Pid, Channel),
     signals: &mut Signals,
     loss: &mut Option<Lost>,
 ) -> Outcome {
     let kill = args.on_loss == OnLoss::Kill;
-    let mut processes = Processes::default();
+    let mut processes = Processes {
+        child: Some(supervisor),
+        group: None,
+    };
     let mut end_of_lease = pin!(guard.ended());
     let mut deadline = Deadline::of(|| guard.valid_for());
     let mut sent = channel.send(&ToSupervisor::Deadline(deadline));

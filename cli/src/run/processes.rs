@@ -20,8 +20,10 @@ pub(super) fn adopt_orphans() {
 }
 
 /// The processes below this process.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Processes {
+    /// The child that this process has started, until it has ended.
+    pub(super) child: Option<Pid>,
     /// The process group of the command, if it has its own.
     pub(super) group: Option<Pid>,
 }
@@ -29,24 +31,33 @@ pub(super) struct Processes {
 impl Processes {
     /// Sends a signal to each process.
     pub(super) fn signal(self, signal: Signal) {
-        let descendants = descendants();
+        let mut found = descendants();
+        let are_found = !found.is_empty();
+        if !are_found {
+            found.extend(self.child);
+        }
         if let Some(group) = self.group
-            && (descendants.is_empty() || signal == Signal::KILL)
+            && (!are_found || signal == Signal::KILL)
         {
             // The signal reaches all processes of the group in one step, even if they start others.
             let _ended = kill_process_group(group, signal);
         }
-        for process in descendants {
+        for process in found {
             let _ended = kill_process(process, signal);
         }
     }
 
     /// Waits for children that have ended, without blocking, and calls `seen` for each. Returns whether processes are
     /// left.
-    pub(super) fn reap(self, mut seen: impl FnMut(Pid, WaitStatus)) -> bool {
+    pub(super) fn reap(&mut self, mut seen: impl FnMut(Pid, WaitStatus)) -> bool {
         loop {
             match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
-                Ok(Some((pid, status))) => seen(pid, status),
+                Ok(Some((pid, status))) => {
+                    if self.child == Some(pid) && !status.stopped() {
+                        self.child = None;
+                    }
+                    seen(pid, status);
+                }
                 Ok(None) => return true,
                 Err(Errno::INTR) => {}
                 // No child is left. On Linux, orphans become children.
@@ -61,7 +72,7 @@ impl Processes {
     }
 
     /// Kills all processes, and waits until they have ended.
-    pub(super) async fn kill(self) {
+    pub(super) async fn kill(mut self) {
         while self.reap(|_, _| {}) {
             self.signal(Signal::KILL);
             tokio::time::sleep(Duration::from_millis(2)).await;

@@ -55,8 +55,8 @@ pub(crate) async fn supervise(args: SuperviseArgs) -> anyhow::Result<u8> {
         });
         return Ok(exit_code::LOST);
     }
-    let (command, processes) = match start(&args, input.into()) {
-        Ok(started) => started,
+    let command = match start(&args, input.into()) {
+        Ok(command) => command,
         Err(error) => {
             let error = error.raw_os_error().unwrap_or_default();
             let _ended = channel.send(&ToHolder::NotStarted(error));
@@ -66,7 +66,10 @@ pub(crate) async fn supervise(args: SuperviseArgs) -> anyhow::Result<u8> {
     let _ended = channel.send(&ToHolder::Started(command.as_raw_pid()));
     let mut supervision = Supervision {
         command,
-        processes,
+        processes: Processes {
+            child: Some(command),
+            group: args.group.is_none().then_some(command),
+        },
         deadline,
         kill,
         code: None,
@@ -94,16 +97,14 @@ pub(crate) async fn supervise(args: SuperviseArgs) -> anyhow::Result<u8> {
     }
 }
 
-fn start(args: &SuperviseArgs, input: Stdio) -> io::Result<(Pid, Processes)> {
+fn start(args: &SuperviseArgs, input: Stdio) -> io::Result<Pid> {
     let (program, rest) = args.command.split_first().ok_or(io::ErrorKind::NotFound)?;
     let child = Command::new(program)
         .args(rest)
         .stdin(input)
         .process_group(args.group.unwrap_or_default())
         .spawn()?;
-    let command = Pid::from_child(&child);
-    let group = args.group.is_none().then_some(command);
-    Ok((command, Processes { group }))
+    Ok(Pid::from_child(&child))
 }
 
 /// A running command.

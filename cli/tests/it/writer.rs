@@ -13,6 +13,7 @@ use tempfile::TempDir;
 use crate::program::until;
 
 const FILE: &str = "LEASEHOLD_TEST_RECORDS";
+const RECORD: usize = 32;
 const BETWEEN: Duration = Duration::from_millis(3);
 
 /// No process outlives a failed test for long.
@@ -25,7 +26,9 @@ fn writes_records_if_the_variable_names_a_file() {
         return;
     };
     let token = std::env::var("LEASEHOLD_TOKEN").unwrap();
-    let record = format!("{token} {}\n", std::process::id());
+    // All records have the same length, which divides a page. So the system never writes a part of a record.
+    let record = format!("{token:>19} {:>11}\n", std::process::id());
+    assert_eq!(record.len(), RECORD);
     let mut file = File::options().append(true).open(path).unwrap();
     let begin = Instant::now();
     while begin.elapsed() < LONGEST {
@@ -95,11 +98,12 @@ impl Records {
     /// Returns the token and the process of each record.
     pub(crate) fn read(&self) -> Vec<(u64, u32)> {
         let text = fs::read_to_string(&self.path).unwrap();
-        let record = |line: &str| {
-            let (token, pid) = line.split_once(' ')?;
-            Some((token.parse().ok()?, pid.parse().ok()?))
-        };
-        text.lines().map(|line| record(line).unwrap()).collect()
+        let mut records = Vec::new();
+        for record in text.lines() {
+            let (token, pid) = record.trim().split_once(' ').unwrap();
+            records.push((token.parse().unwrap(), pid.trim().parse().unwrap()));
+        }
+        records
     }
 
     /// Returns the processes that have written records with a token larger than `token`.
