@@ -51,7 +51,7 @@ impl Connection {
 
 /// Acquires a lock, runs a command, and releases the lock.
 ///
-/// The command gets the variables LEASEHOLD_KEY and LEASEHOLD_TOKEN, the fencing token. Its signals are forwarded. The
+/// The command gets the variables `LEASEHOLD_KEY` and `LEASEHOLD_TOKEN`, the fencing token. Its signals are forwarded. The
 /// lock is released when the command and all processes that it has started have ended. Processes that are left when
 /// the command ends get SIGTERM, and SIGKILL after 5 s.
 #[derive(Debug, clap::Args)]

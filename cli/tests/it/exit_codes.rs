@@ -3,7 +3,7 @@
 use leasehold_testkit::servers::RedisServer;
 use rustix::process::Signal;
 
-use crate::program::{PATIENCE, code, leasehold, run, signal};
+use crate::program::{PATIENCE, code, leasehold, run, signal, until_said};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_end_has_the_documented_exit_code() {
@@ -120,15 +120,12 @@ async fn every_end_has_the_documented_exit_code() {
             .start()
             .unwrap();
         let found = code(&mut process).await;
-        let said = process.last_words();
-        assert_eq!(found, *expected, "{lock:?} {rest:?}: {said}");
-        assert!(said.contains(message), "{lock:?} {rest:?}: {said}");
+        let said = || process.last_words().trim_start().to_owned();
+        assert_eq!(found, *expected, "{lock:?} {rest:?}: {}", said());
+        until_said(&process, message).await;
         if *expected == 125 {
-            let said = said.trim_start();
-            assert!(
-                said.starts_with("leasehold: ") || said.starts_with("error: "),
-                "{said}"
-            );
+            let begins = ["leasehold: ", "error: "].map(|begin| said().starts_with(begin));
+            assert!(begins.contains(&true), "{}", said());
         }
     }
     other.tell_no_more();

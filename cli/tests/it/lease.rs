@@ -7,7 +7,7 @@ use leasehold_testkit::processes::ChildProcess;
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use leasehold_testkit::servers::RedisServer;
 
-use crate::program::{PATIENCE, code, is_alive, leasehold, run};
+use crate::program::{PATIENCE, code, is_alive, leasehold, run, until_said};
 
 async fn pid(run: &mut ChildProcess) -> u32 {
     run.next_line().await.unwrap().parse().unwrap()
@@ -33,11 +33,7 @@ async fn sigterm_comes_before_sigkill_and_both_before_the_end_of_the_lease() {
     assert!(is_alive(command));
     assert_eq!(code(&mut run).await, 123);
     assert!(!is_alive(command));
-    assert!(
-        run.last_words().contains("was not renewed in time"),
-        "{}",
-        run.last_words()
-    );
+    until_said(&run, "was not renewed in time").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,11 +69,8 @@ async fn a_forced_release_kills_the_command() {
     assert!(locks.force_release("k").await.unwrap());
     assert_eq!(code(&mut run).await, 123);
     assert!(!is_alive(command));
-    let said = run.last_words();
-    assert!(
-        said.contains("the lock on `k`") && said.contains("was killed"),
-        "{said}"
-    );
+    until_said(&run, "the lock on `k`").await;
+    until_said(&run, "the command was killed").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,11 +89,7 @@ async fn a_command_that_continues_after_a_loss_ends_with_the_code_for_a_loss() {
     assert!(is_alive(command));
     run.tell("end").unwrap();
     assert_eq!(code(&mut run).await, 123);
-    assert!(
-        run.last_words().contains("was lost"),
-        "{}",
-        run.last_words()
-    );
+    until_said(&run, "was lost").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -39,6 +39,11 @@ pub(crate) async fn until(what: &str, so: impl Fn() -> bool) {
     }
 }
 
+/// Waits until a process has printed `part`: another thread reads its output.
+pub(crate) async fn until_said(process: &ChildProcess, part: &str) {
+    until(part, || process.last_words().contains(part)).await;
+}
+
 pub(crate) fn signal(pid: u32, signal: Signal) {
     let pid = Pid::from_raw(pid.try_into().unwrap()).unwrap();
     kill_process(pid, signal).unwrap();

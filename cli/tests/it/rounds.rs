@@ -85,8 +85,8 @@ async fn round(server: &RedisServer, number: usize, fault: Fault, on_loss: &str)
         first = first.arg("--foreground");
     }
     let behaviour = Behaviour {
-        ignores_term: number % 2 == 0,
-        is_detached: number % 3 == 0,
+        ignores_term: number.is_multiple_of(2),
+        is_detached: number.is_multiple_of(3),
         leaves: false,
     };
     let mut first = records.command(first.arg("--"), behaviour).start().unwrap();

@@ -6,7 +6,7 @@ use leasehold::LockManager;
 use leasehold_testkit::servers::RedisServer;
 use rustix::process::Signal;
 
-use crate::program::{PATIENCE, code, is_alive, run, signal, until};
+use crate::program::{PATIENCE, code, is_alive, run, signal, supervisor, until};
 use crate::writer::{Behaviour, Records};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -38,6 +38,8 @@ async fn signals_are_forwarded_to_the_whole_process_group() {
         ("TERM", Signal::TERM),
         ("USR1", Signal::USR1),
         ("USR2", Signal::USR2),
+        ("WINCH", Signal::WINCH),
+        ("CONT", Signal::CONT),
     ] {
         let one = format!(
             "trap 'echo {name} $1; exit 9' {name}; echo ready; while :; do sleep 0.01; done"
@@ -177,4 +179,30 @@ async fn a_stopped_command_is_killed_with_its_holder() {
     let command: u32 = run.next_line().await.unwrap().parse().unwrap();
     run.kill();
     until("the stopped command is killed", || !is_alive(command)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_gets_sigterm_as_soon_as_its_holder_is_killed() {
+    let server = RedisServer::start().await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let script = "trap 'echo ended > \"$0\"; exit' TERM; echo ready; while :; do sleep 0.01; done";
+    let ended = folder.path().join("ended");
+    // If the command ended with the lease, the test would fail.
+    let mut run = run(&server, "k", &["--ttl", "10m"])
+        .args(["sh", "-c", script])
+        .arg(&ended)
+        .start()
+        .unwrap();
+    run.line_where(PATIENCE, |line| line == "ready")
+        .await
+        .unwrap();
+    let supervisor = supervisor(&run);
+    let name = std::fs::read_to_string(format!("/proc/{supervisor}/comm")).unwrap();
+    assert!(
+        !name.contains("leasehold"),
+        "{name}: `pkill leasehold` kills both"
+    );
+    run.kill();
+    until("the command is ended", || ended.exists()).await;
+    until("the supervisor has ended", || !is_alive(supervisor)).await;
 }
