@@ -1,11 +1,18 @@
 //! What happens to the command when the lock is lost, and how long the lock stays taken.
 
+use std::io::{IoSlice, Read, Write, stdin};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use leasehold::LockManager;
 use leasehold_testkit::processes::ChildProcess;
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use leasehold_testkit::servers::RedisServer;
+
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 use crate::program::{PATIENCE, code, is_alive, leasehold, run, until_said};
 
@@ -117,4 +124,44 @@ async fn the_lock_stays_taken_for_hold_at_least() {
         .unwrap();
     assert_eq!(code(&mut next).await, 0);
     assert!(begin.elapsed() >= Duration::from_secs(2));
+}
+
+/// The holder may be paused between the acquire and the start of the command.
+#[test]
+fn a_command_does_not_start_if_its_lease_is_about_to_end() {
+    for (end, starts) in [(0, false), (u64::from(u32::MAX), true)] {
+        let (mut ours, theirs) = UnixStream::pair().unwrap();
+        let mut supervisor = Command::new(env!("CARGO_BIN_EXE_leasehold"))
+            .args(["supervise", "--on-loss", "kill", "--", "echo", "started"])
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        let input = stdin();
+        let input = [input.as_fd()];
+        assert!(control.push(SendAncillaryMessage::ScmRights(&input)));
+        sendmsg(
+            &ours,
+            &[IoSlice::new(b"0")],
+            &mut control,
+            SendFlags::empty(),
+        )
+        .unwrap();
+        let deadline = format!(
+            r#"{{"Deadline":{{"end":{{"secs":{end},"nanos":0}},"length":{{"secs":3,"nanos":0}}}}}}"#
+        );
+        writeln!(ours, "{deadline}").unwrap();
+        let (mut output, mut report) = (String::new(), String::new());
+        ours.read_to_string(&mut report).unwrap();
+        let printed = supervisor.stdout.as_mut().unwrap();
+        printed.read_to_string(&mut output).unwrap();
+        supervisor.wait().unwrap();
+        assert_eq!(output == "started\n", starts, "{output}");
+        assert!(
+            report.contains(&format!(r#""lost":{}"#, !starts)),
+            "{report}"
+        );
+    }
 }

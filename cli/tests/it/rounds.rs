@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::program::{PATIENCE, code, is_alive, leasehold, run, signal, supervisor};
+use crate::program::{PATIENCE, code, is_alive, leasehold, run, signal, supervisor, until_said};
 use crate::writer::{Behaviour, Records};
 
 /// `LEASEHOLD_ROUNDS=200` runs more rounds.
@@ -131,6 +131,10 @@ async fn round(server: &RedisServer, number: usize, fault: Fault, on_loss: &str)
             first.resume().unwrap_or_default();
             let found = code(&mut first).await;
             assert_eq!(found, expected, "{fault:?}: {}", first.last_words());
+            if fault == Fault::StopSupervisorAndCut {
+                // The holder does not wait until the lease has ended.
+                until_said(&first, "was not renewed in time").await;
+            }
         }
     }
     old.iter()
