@@ -155,6 +155,12 @@
 //!   clocks. Under the same faults, writes without a fence are lost. The same holds for writes through a `FencedPool` of
 //!   `leasehold-sqlx`, by code that uses no token.
 //!   `leasehold_nemesis::matrix::under_a_fence_nothing_is_lost_whatever_happens_to_the_locks`
+//! - A `LockedTransaction` under a lock in the same database commits only if no other client has acquired the lock. A
+//!   transaction whose lock was lost writes nothing, and the next holder sees all writes of a committed transaction.
+//!   `leasehold_sqlx::locked::history::on_postgres::no_update_is_lost_and_a_plain_transaction_loses_some`,
+//!   `leasehold_sqlx::locked::history::on_mariadb::no_update_is_lost_and_a_plain_transaction_loses_some`,
+//!   `leasehold_sqlx::locked::history::on_sqlite::no_update_is_lost_and_a_plain_transaction_loses_some`,
+//!   `leasehold_sqlx::locked::deferred::the_next_holder_waits_for_deferred_triggers_and_sees_their_writes`
 //! - A single fenced statement changes no row that a later holder has written. `leasehold_sqlx::it::rows::on_postgres`,
 //!   `leasehold_sqlx::it::rows::on_mariadb`, `leasehold_sqlx::it::rows::on_sqlite`
 //! - `Fence::begin` and a single fenced statement do not see each other. If `Fence::query` writes a row anywhere, use

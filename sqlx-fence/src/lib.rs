@@ -53,6 +53,7 @@
 //! | [`FencedPool::begin`] | as `Fence::begin`, and the rows that it writes | as `Fence::begin` |
 //! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | no additional round trip |
 //! | [`Fence::begin`] | everything in the transaction, including reads, from its beginning | one additional statement on Postgres and `SQLite`, two on `MySQL` and `MariaDB`; on `SQLite` also three settings within the process |
+//! | [`LockedTransaction`] (feature `backend`): commits only while its lock is held, which must be in the same database | everything in the transaction, including reads, without a token column | none |
 //! | [`SqlIdempotencyStore`] | work that runs again: one effect per idempotency key is committed | one statement for a repeat; for a new key two, and one in the transaction of the work |
 //! | [`SqlFenceStore`] | resources outside of the database | its own transaction, begun as by `Fence::begin` |
 //! | [`mark`] | a row against changes between a read and a write, for locks without a token | two statements |
@@ -130,7 +131,7 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `backend` | [`SqlBackend`]: locks in the database itself |
+//! | `backend` | [`SqlBackend`]: locks in the database itself, and [`LockedTransaction`] |
 //! | `metrics` | counters through the `metrics` crate |
 //! | `mysql` | `MySQL` and `MariaDB` (tested: `MariaDB` 10.11) |
 //! | `postgres` | Postgres (tested: 15) |
@@ -157,6 +158,9 @@ mod event;
 mod fence;
 mod idempotency;
 mod isolation;
+#[cfg(feature = "backend")]
+#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
+mod locked;
 #[doc = include_str!("mark.md")]
 pub mod mark {}
 mod name;
@@ -180,6 +184,9 @@ pub use self::error::{Error, Position};
 pub use self::fence::Fence;
 pub use self::idempotency::{OpenTransaction, SqlIdempotencyStore};
 pub use self::isolation::Isolation;
+#[cfg(feature = "backend")]
+#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
+pub use self::locked::{LockedBegin, LockedTransaction};
 pub use self::pool::{FencedBegin, FencedConnection, FencedPool, FencedTransaction};
 pub use self::query::{Fenceable, FencedExt, FencedQuery};
 pub use self::record::IdempotencyRecord;

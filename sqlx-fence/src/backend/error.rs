@@ -1,11 +1,17 @@
 //! The errors of the lock table.
 
 use leasehold::Key;
-use leasehold::backend::BackendError;
 use leasehold::backend::key_state::DecodeError;
+use leasehold::backend::{Applied, BackendError};
+use sqlx::error::DatabaseError;
 
 const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leasehold_sqlx::ddl::create_locks` at startup, \
      or add it to your migrations";
+
+/// The beginning of the message with which `PgBouncer` refuses a connection.
+const UNSUPPORTED: &str = "unsupported startup parameter";
+const STARTUP_PARAMETER: &str = "the pooler refuses a startup parameter of the connection: add `extra_float_digits`, and the \
+     parameter in the source of this error, to `ignore_startup_parameters` of PgBouncer";
 
 /// The classes of codes for lost connections, and for interventions and failures of the server.
 const LOST: [&str; 3] = ["08", "57", "58"];
@@ -17,10 +23,7 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
         return BackendError::unknown(message).with_source(error);
     };
     let code = database.code().unwrap_or_default();
-    // The codes of Postgres and of MySQL. SQLite has no code for a missing table.
-    let is_missing =
-        matches!(&*code, "42P01" | "42S02") || database.message().starts_with("no such table");
-    let failed = if is_missing {
+    let failed = if is_missing_table(database) {
         BackendError::not_applied(NO_TABLE).permanent()
     } else {
         let message = format!("the database refused a statement about `{key}`");
@@ -37,12 +40,42 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
     failed.with_source(error)
 }
 
+/// Returns whether the table of a statement does not exist.
+pub(crate) fn is_missing_table(error: &dyn DatabaseError) -> bool {
+    // The codes of Postgres and of MySQL. SQLite has no code for a missing table.
+    matches!(error.code().as_deref(), Some("42P01" | "42S02"))
+        || error.message().starts_with("no such table")
+}
+
+/// Returns the same error for another caller of the statement.
+pub(super) fn copy(error: &BackendError) -> BackendError {
+    let copy = match error.applied() {
+        Applied::No => BackendError::not_applied(error.to_string()),
+        _ => BackendError::unknown(error.to_string()),
+    };
+    if error.is_temporary() {
+        copy
+    } else {
+        copy.permanent()
+    }
+}
+
 /// Returns the error of a pool that returned no connection, so that no statement was sent.
 pub(super) fn of_pool(error: sqlx::Error) -> BackendError {
-    let message = "the pool returned no connection to the database";
+    let database = error.as_database_error();
+    let refused = database.is_some_and(|it| it.message().starts_with(UNSUPPORTED));
+    let message = if refused {
+        STARTUP_PARAMETER
+    } else {
+        "the pool returned no connection to the database"
+    };
     let closed = matches!(error, sqlx::Error::PoolClosed);
     let failed = BackendError::not_applied(message).with_source(error);
-    if closed { failed.permanent() } else { failed }
+    if closed || refused {
+        failed.permanent()
+    } else {
+        failed
+    }
 }
 
 /// Returns the error of a row that this version cannot read.

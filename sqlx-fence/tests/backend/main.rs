@@ -2,9 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
+mod connected;
 mod late;
+mod many_old_rows;
 mod mariadb;
 mod notified;
+mod pgbouncer;
 mod postgres;
 mod sqlite;
+mod statements;
 mod swept;
+mod waiters;

@@ -9,7 +9,7 @@ use sqlx::{MySql, MySqlPool};
 use tokio::sync::OnceCell;
 
 /// Returns a pool of the server that all tests of this process share.
-async fn pool() -> MySqlPool {
+pub(crate) async fn pool() -> MySqlPool {
     static SERVER: OnceCell<MariaDbServer> = OnceCell::const_new();
     let server = SERVER.get_or_init(async || MariaDbServer::start().await.unwrap());
     let options = MySqlPoolOptions::new().max_connections(5);

@@ -6,11 +6,12 @@
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::mysql::{MySqlArguments, MySqlRow};
+use sqlx::query;
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Database, MySql, MySqlConnection, Row};
+use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
-use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Taken};
+use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
+use crate::backend::record::{Reading, Record, Swept, Taken};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -137,7 +138,7 @@ impl LockDatabase for MySql {
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
             let (owner, ttl) = (attempt.owner.to_bytes(), micros(attempt.ttl));
-            let take = sqlx::query(TAKE)
+            let take = query(TAKE)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(ttl)
@@ -187,12 +188,35 @@ impl LockDatabase for MySql {
         })
     }
 
+    fn commit<'c>(mut tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool> {
+        Box::pin(async move {
+            let sql = format!(
+                "SELECT COUNT(*) INTO @leasehold_held FROM leasehold_locks \
+                     WHERE lock_key = x'{}' AND owner IS NOT NULL AND token = {} AND expires_at > {} FOR UPDATE; \
+                 SET @leasehold_end = IF(@leasehold_held = 1, 'COMMIT', 'DO 0'); \
+                 PREPARE leasehold_end FROM @leasehold_end; \
+                 EXECUTE leasehold_end; \
+                 DEALLOCATE PREPARE leasehold_end; \
+                 SELECT @leasehold_held",
+                hex(claim.key.full()),
+                claim.token,
+                now!(),
+            );
+            let held = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_one(&mut *tx);
+            let is_held = held.await?.try_get::<i64, _>(0)? == 1;
+            if !is_held {
+                tx.rollback().await?;
+            }
+            Ok(is_held)
+        })
+    }
+
     shared_statements!(MySqlConnection);
 }
 
 /// Returns the statement with the values of its claims.
 fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments> {
-    let mut bound = sqlx::query(AssertSqlSafe(sql)).persistent(claims.len() == 1);
+    let mut bound = query(AssertSqlSafe(sql)).persistent(claims.len() == 1);
     for claim in claims {
         let (key, owner) = (claim.key.full().to_owned(), claim.owner.to_bytes());
         bound = bound.bind(key).bind(owner.to_vec());
@@ -201,4 +225,4 @@ fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments
     bound
 }
 
-rows!(MySql, MySqlRow);
+rows!(Query<'q, MySql, MySqlArguments>, MySqlRow);

@@ -5,12 +5,13 @@
 
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
+use sqlx::query;
 use sqlx::query::Query;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Database, Row, Sqlite, SqliteConnection};
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction};
 
 use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Taken};
+use crate::backend::record::{Reading, Record, Swept, Taken};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -112,7 +113,7 @@ impl LockDatabase for Sqlite {
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
             let owner = attempt.owner.to_bytes();
-            let take = sqlx::query(TAKE)
+            let take = query(TAKE)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(micros(attempt.ttl))
@@ -164,7 +165,21 @@ impl LockDatabase for Sqlite {
         })
     }
 
+    fn commit<'c>(mut tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool> {
+        Box::pin(async move {
+            // The transaction has the only write lock, so the row does not change after this check.
+            let reading = Self::read(&mut tx, claim.key.full()).await?;
+            let is_held = reading.end_of(claim).is_none();
+            if is_held {
+                tx.commit().await?;
+            } else {
+                tx.rollback().await?;
+            }
+            Ok(is_held)
+        })
+    }
+
     shared_statements!(SqliteConnection);
 }
 
-rows!(Sqlite, SqliteRow);
+rows!(Query<'q, Sqlite, SqliteArguments>, SqliteRow);
