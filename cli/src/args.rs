@@ -33,7 +33,7 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Connection {
     /// The lock backend, such as `redis://host`, `redis+sentinel://a,b,c/name`, `redis+cluster://a,b,c`,
-    /// `redlock://a,b,c`, `zookeeper://a,b,c/folder`. Other users can see the arguments of a process, so put a URL with
+    /// `redlock://a,b,c`, `zookeeper://a,b,c/folder`, `sqlite:locks.db`, `postgres://host/database`. Other users can see the arguments of a process, so put a URL with
     /// a password into the environment
     #[arg(long, env = "LEASEHOLD_URL", hide_env_values = true)]
     url: String,
@@ -44,6 +44,7 @@ pub(crate) struct Connection {
 
 impl Connection {
     pub(crate) async fn connect(&self) -> Result<LockManager, leasehold::Error> {
+        leasehold_sqlx::install_backends();
         let builder = LockManager::builder().prefix(&self.prefix);
         builder.connect(&self.url).await
     }

@@ -1,5 +1,6 @@
 //! Adds fencing tokens to the writes of sqlx 0.9 (not 0.8). Fencing tokens prevent a stale holder of a lock from
-//! overwriting newer data.
+//! overwriting newer data. With the feature `backend`, the crate also [stores locks in the
+//! database](#locks-in-the-database).
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -127,17 +128,24 @@
 //! or 1213 on `MariaDB`, and 517 on `SQLite`. The call returns this failure as [`Error::Sqlx`]: begin the transaction
 //! again.
 //!
+//! # Locks in the database
+//!
+//! With the feature `backend`, [`SqlBackend`] stores locks in the table `leasehold_locks`. A program needs no other server
+//! for its locks. After one call of [`install_backends`], [`LockManager::connect`](leasehold::LockManager::connect)
+//! accepts the URLs of the enabled databases. The processes of one machine can share a `SQLite` file, which needs no server
+//! at all.
+//!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `backend` | [`SqlBackend`]: locks in the database itself, and [`LockedTransaction`] |
+//! | `backend` | [`SqlBackend`] and [`install_backends`]: locks in the database itself; [`LockedTransaction`]. Enables sqlx's `runtime-tokio` |
 //! | `metrics` | counters through the `metrics` crate |
 //! | `mysql` | `MySQL` and `MariaDB` (tested: `MariaDB` 10.11) |
 //! | `postgres` | Postgres (tested: 15) |
 //! | `sqlite` | `SQLite`, bundled |
 //!
-//! No feature is enabled by default. Select sqlx's runtime and TLS in your own dependency on sqlx.
+//! No feature is enabled by default. Select sqlx's TLS, and without `backend` its runtime, in your own dependency on sqlx.
 //!
 //! # Traces and metrics
 //!
@@ -177,7 +185,7 @@ pub use leasehold::{AdmitError, FenceStore, FencingToken, InvalidToken, Stale};
 
 #[cfg(feature = "backend")]
 #[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
-pub use self::backend::{LockDatabase, SqlBackend};
+pub use self::backend::{LockDatabase, SqlBackend, install_backends};
 pub use self::begin::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
@@ -195,11 +203,18 @@ pub use self::store::SqlFenceStore;
 /// The default name of the token column.
 pub const DEFAULT_COLUMN: &str = "fencing_token";
 
-/// Compiles the examples in this crate's README, and in a chapter of the guide.
+/// Compiles the examples in this crate's README, and in the chapters of the guide that use this crate.
 #[cfg(all(doctest, feature = "postgres", feature = "sqlite"))]
 mod guide {
+    #[cfg(feature = "backend")]
     #[doc = include_str!("../README.md")]
     struct Readme;
+    #[cfg(feature = "backend")]
+    #[doc = include_str!("../../docs/guide/01-first-lock.md")]
+    struct FirstLock;
     #[doc = include_str!("../../docs/guide/04-fenced-sql.md")]
     struct FencedSql;
+    #[cfg(feature = "backend")]
+    #[doc = include_str!("../../docs/guide/08-backends.md")]
+    struct Backends;
 }

@@ -78,7 +78,12 @@ impl<DB: LockDatabase> LockedTransaction<DB> {
             Err(error) => return Err(error.into()),
         };
         let reading = match self.pool.acquire().await {
-            Ok(mut connection) => DB::read(&mut connection, claim.key.full()).await.ok(),
+            Ok(mut connection) => {
+                let prepare = DB::prepares(&self.pool);
+                DB::read(&mut connection, prepare, claim.key.full())
+                    .await
+                    .ok()
+            }
             Err(_unreachable) => None,
         };
         let end = match (reading, conflict) {

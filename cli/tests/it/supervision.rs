@@ -6,7 +6,7 @@ use leasehold::LockManager;
 use leasehold_testkit::servers::RedisServer;
 use rustix::process::Signal;
 
-use crate::program::{PATIENCE, code, is_alive, run, signal, supervisor, until};
+use crate::program::{PATIENCE, code, is_alive, leasehold, run, signal, supervisor, until};
 use crate::writer::{Behaviour, Records};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -205,4 +205,31 @@ async fn the_command_gets_sigterm_as_soon_as_its_holder_is_killed() {
     run.kill();
     until("the command is ended", || ended.exists()).await;
     until("the supervisor has ended", || !is_alive(supervisor)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sqlite_file_excludes_the_commands_of_other_processes() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("locks.db").display());
+    let lock = ["run", "--url", &url, "--key", "k"];
+    let holder = leasehold().args(lock).args(["--", "sh", "-c"]);
+    let mut holder = holder.arg("echo held; read end; exit 0").start().unwrap();
+    holder
+        .line_where(PATIENCE, |line| line == "held")
+        .await
+        .unwrap();
+    let mut busy = leasehold()
+        .args(lock)
+        .args(["--wait", "0s", "true"])
+        .start()
+        .unwrap();
+    assert_eq!(code(&mut busy).await, 124, "{}", busy.last_words());
+    holder.tell("end").unwrap();
+    assert_eq!(code(&mut holder).await, 0, "{}", holder.last_words());
+    let mut next = leasehold()
+        .args(lock)
+        .args(["--wait", "0s", "true"])
+        .start()
+        .unwrap();
+    assert_eq!(code(&mut next).await, 0, "{}", next.last_words());
 }

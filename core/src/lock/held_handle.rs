@@ -189,6 +189,15 @@ impl<K: Kind> LockHandle<K> {
         RunFuture::new(&self.lease, body)
     }
 
+    /// Makes the lock lost, as [`LockGuard::simulate_loss`](crate::LockGuard::simulate_loss) does. Use it in a body that
+    /// does not have the guard, such as the body of a [campaign](crate::Election::campaign).
+    #[cfg(feature = "test-util")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+    pub fn simulate_loss(&self) {
+        // A lease that has already ended keeps its reason.
+        let _ended = self.lease.end(crate::EndReason::Expired);
+    }
+
     pub(crate) fn lease(&self) -> &Arc<Lease> {
         &self.lease
     }

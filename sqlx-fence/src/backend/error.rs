@@ -12,6 +12,8 @@ const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leaseh
 const UNSUPPORTED: &str = "unsupported startup parameter";
 const STARTUP_PARAMETER: &str = "the pooler refuses a startup parameter of the connection: add `extra_float_digits`, and the \
      parameter in the source of this error, to `ignore_startup_parameters` of PgBouncer";
+const NO_PERMISSION: &str = "the role may not use the table `leasehold_locks`: \
+     GRANT SELECT, INSERT, UPDATE, DELETE ON leasehold_locks to the role";
 
 /// The classes of codes for lost connections, and for interventions and failures of the server.
 const LOST: [&str; 3] = ["08", "57", "58"];
@@ -28,8 +30,15 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
     } else {
         let message = format!("the database refused a statement about `{key}`");
         match &*code {
-            // The role lacks a permission.
-            "42501" => BackendError::not_applied(message).permanent(),
+            // On MySQL, the second code also has other meanings.
+            "42501" => BackendError::not_applied(NO_PERMISSION).permanent(),
+            "42000" if database.message().contains("denied") => {
+                BackendError::not_applied(NO_PERMISSION).permanent()
+            }
+            // SQLite failed to read or write its files, possibly after the commit.
+            code if of_sqlite(code) == Some(10) => BackendError::unknown(message),
+            // SQLite opened the file only for reading.
+            code if of_sqlite(code) == Some(8) => BackendError::not_applied(message).permanent(),
             // A server that shuts down may have committed the statement before.
             code if LOST.iter().any(|class| code.starts_with(class)) => {
                 BackendError::unknown(message)
@@ -38,6 +47,12 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
         }
     };
     failed.with_source(error)
+}
+
+/// Returns the primary code of an error of `SQLite`. The codes of the other databases have five characters.
+fn of_sqlite(code: &str) -> Option<u32> {
+    let code: Option<u32> = code.parse().ok().filter(|_| code.len() < 5);
+    code.map(|it| it & 0xff)
 }
 
 /// Returns whether the table of a statement does not exist.

@@ -1,13 +1,16 @@
 //! Locks as rows of a table.
 
 mod changes;
+mod connect;
+mod connection;
 mod database;
 pub(crate) mod error;
+mod lent_connection;
 mod listener;
 mod local_keys;
 mod operations;
-mod pool;
 mod polls;
+mod pool;
 mod record;
 mod requests;
 mod sweeper;
@@ -31,6 +34,7 @@ use leasehold::backend::{
 use sqlx::Pool;
 
 use self::changes::Reason;
+pub use self::connect::install_backends;
 pub use self::database::LockDatabase;
 use self::listener::Listener;
 use self::local_keys::LocalKeys;
@@ -38,7 +42,6 @@ use self::record::Taken;
 use self::requests::Requests;
 use self::sweeper::Sweeper;
 use self::waiters::Waiters;
-use crate::Error;
 
 /// Locks in the table `leasehold_locks` of a database.
 ///
@@ -68,8 +71,8 @@ use crate::Error;
 ///
 /// # Load and size
 ///
-/// With a thousand waiters of one key in one process, the process sends less than one statement per second on Postgres,
-/// and less than four elsewhere. The renewals of all exclusive locks of a manager that are due together are one
+/// With a thousand waiters of one key in one process, the process sends less than two statements per second on Postgres,
+/// and less than five elsewhere. The renewals of all exclusive locks of a manager that are due together are one
 /// statement; on `MySQL` and `SQLite`, one statement has a thousand renewals.
 ///
 /// A row stays in the table for an hour after its last use. A million rows with keys of 38 bytes have 333 MB on Postgres
@@ -79,15 +82,25 @@ use crate::Error;
 ///
 /// A backend that releases locks checks a thousand rows every 10 s, and deletes the old ones. While at least a tenth of
 /// them are old, it continues after a pause of 100 ms, or of the ninefold time of the last deletion. So it deletes at
-/// most 10 000 rows a second, and a million old rows in a few minutes, with at most a tenth of one connection.
+/// most 10 000 rows a second, and a million old rows in a few minutes, with at most a tenth of one connection. The
+/// guarantees do not cover a statement that is stopped for more than an hour before it writes, such as that of a stopped
+/// process on `SQLite`. It may still acquire the lock, although its attempt has ended.
 ///
 /// # Connection poolers
 ///
-/// The backend works through `PgBouncer` in transaction mode, and needs no setting of the pool, neither
-/// `max_prepared_statements` nor `statement_cache_capacity(0)`. On Postgres, each operation is one simple query without
-/// a prepared statement, because `PgBouncer` before 1.21 may execute a prepared statement of another client. The planning
-/// of an acquire costs the server 0.2 ms. The driver itself needs `ignore_startup_parameters = extra_float_digits` in
-/// the settings of `PgBouncer`. Notifications do not arrive through the pooler, so the waiters poll.
+/// The backend works through a pooler in transaction mode, such as `PgBouncer`. Switch prepared statements off, because
+/// the pooler may execute a statement on another connection than the one that prepared it:
+/// [`statement_cache_capacity(0)`](sqlx::postgres::PgConnectOptions::statement_cache_capacity), or
+/// `?statement-cache-capacity=0` in the URL. Each operation is then one simple query. The server plans each of them,
+/// which costs 0.2 ms for an acquire. The values are in the text of the statement, which sqlx logs at the level `debug`,
+/// and as a warning if the statement is slow. `PgBouncer` 1.21 and later supports prepared statements with its setting
+/// `max_prepared_statements`. The driver itself needs `ignore_startup_parameters = extra_float_digits` in the settings of
+/// `PgBouncer`. Notifications do not arrive through the pooler, so the waiters poll.
+///
+/// # By URL
+///
+/// [`connect`](Self::connect) opens a pool for a URL. After [`install_backends`],
+/// [`LockManager::connect`](leasehold::LockManager::connect) does the same.
 ///
 /// # Examples
 ///
@@ -105,10 +118,21 @@ use crate::Error;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Restarts, failovers and clocks
+///
+/// A lock survives a restart of the database. A lock also survives a failover of Postgres if each commit waits for the
+/// replica (`synchronous_standby_names`). With an asynchronous replica, a failover loses the last grants, so two clients
+/// may hold one lock for the rest of a lease. A jump of the database's clock forward ends leases early, and has the same
+/// effect. A jump back extends the leases of that moment. In all of these cases tokens increase, so a fence refuses the
+/// writes of the older holder. After a failover, this requires that the clocks of both servers differ by less than the
+/// failover takes.
 pub struct SqlBackend<DB: LockDatabase> {
     pool: Pool<DB>,
     /// Whether only this backend and its clones use the pool.
     owns_pool: bool,
+    /// Whether the connections of the pool keep prepared statements.
+    prepare: bool,
     requests: Arc<Requests>,
     local: Arc<LocalKeys>,
     waiters: Arc<Waiters>,
@@ -120,8 +144,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     /// Creates a backend in the database of this pool.
     ///
     /// Each operation needs a connection of the pool for one or two statements. A pool that other code uses up delays
-    /// renewals, so give the backend its own pool if the application holds connections for long. A shutdown of the
-    /// manager does not close the pool.
+    /// renewals, so give the backend its own pool if the application holds connections for long. On `SQLite`, set the
+    /// journal mode `WAL` and a busy timeout below the manager's command timeout, as [`connect`](Self::connect) does. A
+    /// shutdown of the manager does not close the pool.
     ///
     /// By default, a pool of sqlx tests a connection before each use, so each operation needs one more round trip. For
     /// faster operations, test only idle connections, as the example of
@@ -131,25 +156,12 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         Self::with(pool, false)
     }
 
-    /// Connects to the database at `url` with a pool for this backend, and creates the table if it does not exist. The
-    /// pool tests a connection before its use only after a second without use.
-    /// [`LockManager::shutdown`](leasehold::LockManager::shutdown) closes the pool.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::Sqlx`] if the URL is invalid, the connection fails, or the role may not create the table.
-    pub async fn connect(url: &str) -> Result<Self, Error> {
-        let pool = pool::options().connect(url).await?;
-        let mut connection = pool.acquire().await?;
-        DB::create(&mut connection, DB::LOCKS).await?;
-        drop(connection);
-        Ok(Self::with(pool, true))
-    }
-
     fn with(pool: Pool<DB>, owns_pool: bool) -> Self {
+        let prepare = DB::prepares(&pool);
         Self {
             pool,
             owns_pool,
+            prepare,
             requests: Arc::default(),
             local: Arc::default(),
             waiters: Arc::default(),
@@ -311,6 +323,7 @@ impl<DB: LockDatabase> Clone for SqlBackend<DB> {
         Self {
             pool: self.pool.clone(),
             owns_pool: self.owns_pool,
+            prepare: self.prepare,
             requests: Arc::clone(&self.requests),
             local: Arc::clone(&self.local),
             waiters: Arc::clone(&self.waiters),

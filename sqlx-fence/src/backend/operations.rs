@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use leasehold::backend::key_state::{KeyState, Step, next_token};
 use leasehold::backend::{Applied, Attempt, BackendError, Claim, Inspection, Mode};
 use leasehold::{AttemptId, Key};
-use sqlx::pool::PoolConnection;
 use tokio::time::{sleep, timeout};
 
 use super::changes::{Change, Pending, Reason, Tokens};
 use super::database::LockDatabase;
+use super::lent_connection::LentConnection;
 use super::local_keys::LocalKey;
 use super::polls::timing;
 use super::record::{Reading, Record, Taken};
@@ -31,7 +31,10 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let mut connection = self.connection().await?;
         let request = self.requests.sending(attempt.owner, expiry);
         let sent = Instant::now();
-        match DB::take(&mut connection, attempt, expiry).await {
+        match connection
+            .run(|on| DB::take(on, self.prepare, attempt, expiry))
+            .await
+        {
             Ok(taken) => {
                 request.answered();
                 if let Taken::Busy(reading) = &taken {
@@ -201,8 +204,16 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             notified.partition(|waiter| self.waiters.find(waiter).is_some());
         let mut connection = self.connection().await?;
         let written = match expiry {
-            None => DB::update(&mut connection, key.full(), after, &remote).await,
-            Some(expiry) => DB::insert(&mut connection, key.full(), after, expiry).await,
+            None => {
+                connection
+                    .run(|on| DB::update(on, self.prepare, key.full(), after, &remote))
+                    .await
+            }
+            Some(expiry) => {
+                connection
+                    .run(|on| DB::insert(on, self.prepare, key.full(), after, expiry))
+                    .await
+            }
         };
         match written {
             Err(failed) if DB::obstacle(&failed).is_some() => return Ok(false),
@@ -217,12 +228,23 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     }
 
     pub(super) async fn read(&self, key: &Key) -> Result<Reading, BackendError> {
-        let mut connection = self.connection().await?;
-        let sent = Instant::now();
-        let reading = DB::read(&mut connection, key.full()).await;
-        let reading = reading.map_err(|it| error::of(it, key))?;
-        self.requests.observe(sent, reading.now);
-        Ok(reading)
+        let mut tries = Tries::default();
+        loop {
+            let mut connection = self.connection().await?;
+            let sent = Instant::now();
+            match connection
+                .run(|on| DB::read(on, self.prepare, key.full()))
+                .await
+            {
+                Ok(reading) => {
+                    self.requests.observe(sent, reading.now);
+                    return Ok(reading);
+                }
+                Err(failed) if DB::obstacle(&failed).is_some() => drop(connection),
+                Err(failed) => return Err(error::of(failed, key)),
+            }
+            tries.pause().await;
+        }
     }
 
     /// Renews the leases of exclusive holders in one statement, and returns the owners of the renewed leases.
@@ -236,14 +258,23 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             return Ok(Vec::new());
         };
         let mut connection = self.connection().await?;
-        let renewed = DB::renew(&mut connection, &exclusive).await;
-        renewed.map_err(|it| error::of(it, &first.key))
+        match connection
+            .run(|on| DB::renew(on, self.prepare, &exclusive))
+            .await
+        {
+            // The claims are renewed one after another instead.
+            Err(failed) if DB::obstacle(&failed).is_some() => Ok(Vec::new()),
+            renewed => renewed.map_err(|it| error::of(it, &first.key)),
+        }
     }
 
     /// Releases an exclusive lock without waiters in one statement. Returns false if nothing changed.
     pub(super) async fn release_alone(&self, claim: &Claim) -> Result<bool, BackendError> {
         let mut connection = self.connection().await?;
-        match DB::release(&mut connection, claim).await {
+        match connection
+            .run(|on| DB::release(on, self.prepare, claim))
+            .await
+        {
             Err(failed) if DB::obstacle(&failed).is_some() => Ok(false),
             released => released.map_err(|it| error::of(it, &claim.key)),
         }
@@ -255,8 +286,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         Ok(state_of(key, reading)?.inspect(&mut step))
     }
 
-    async fn connection(&self) -> Result<PoolConnection<DB>, BackendError> {
-        self.pool.acquire().await.map_err(error::of_pool)
+    async fn connection(&self) -> Result<LentConnection<DB>, BackendError> {
+        let connection = self.pool.acquire().await.map_err(error::of_pool)?;
+        Ok(LentConnection::new(connection))
     }
 }
 

@@ -60,7 +60,7 @@ impl Sweeper {
         let after = self.progress().after.clone();
         let mut connection = pool.acquire().await.ok()?;
         let begin = Instant::now();
-        let swept = DB::sweep(&mut connection, &after).await;
+        let swept = DB::sweep(&mut connection, DB::prepares(pool), &after).await;
         let mut progress = self.progress();
         progress.last = Some(Instant::now());
         // After an error, the next page begins with the same key.

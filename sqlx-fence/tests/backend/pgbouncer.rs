@@ -1,5 +1,5 @@
-//! The conformance suite through `PgBouncer` in transaction mode, without any setting of the pool. Notifications do not
-//! arrive through it.
+//! The conformance suite through `PgBouncer` in transaction mode, without prepared statements. Notifications do not arrive
+//! through it.
 
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ async fn options() -> PgConnectOptions {
         (postgres, pooler)
     });
     let (_, pooler) = servers.await;
-    pooler.url().parse().unwrap()
+    let options: PgConnectOptions = pooler.url().parse().unwrap();
+    options.statement_cache_capacity(0)
 }
 
 async fn pool() -> PgPool {

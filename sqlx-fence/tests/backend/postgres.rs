@@ -14,18 +14,25 @@ use tokio::sync::OnceCell;
 
 use crate::waiters::{queue, take};
 
-/// Returns a pool of the server that all tests of this process share. Its connections have this name.
-pub(crate) async fn pool(name: &str) -> PgPool {
+/// Returns the URL of the server that all tests of this process share. The server has the table.
+pub(crate) async fn url() -> String {
     static SERVER: OnceCell<PostgresServer> = OnceCell::const_new();
-    let server = SERVER.get_or_init(async || PostgresServer::start().await.unwrap());
-    let options: PgConnectOptions = server.await.url().parse().unwrap();
+    let server = SERVER.get_or_init(async || {
+        let server = PostgresServer::start().await.unwrap();
+        let pool = PgPool::connect(&server.url()).await.unwrap();
+        ddl::create_locks(&pool).await.unwrap();
+        pool.close().await;
+        server
+    });
+    server.await.url()
+}
+
+/// Returns a pool of this server. Its connections have this name.
+pub(crate) async fn pool(name: &str) -> PgPool {
+    let options: PgConnectOptions = url().await.parse().unwrap();
     let pool = PgPoolOptions::new().max_connections(5);
-    let pool = pool
-        .connect_with(options.application_name(name))
-        .await
-        .unwrap();
-    ddl::create_locks(&pool).await.unwrap();
-    pool
+    let pool = pool.connect_with(options.application_name(name));
+    pool.await.unwrap()
 }
 
 /// Checks that a value cannot end its literal, and that bytes arrive, whatever the settings of the connection are.
@@ -70,7 +77,7 @@ async fn values_do_not_change_their_statement() {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
             let pool = pool("suite").await;
             async move || SqlBackend::<Postgres>::new(pool.clone())
         }
@@ -80,7 +87,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
             let pool = pool("suite").await;
             async move || Faulty::sluggish(SqlBackend::<Postgres>::new(pool.clone()), 1)
         }
@@ -90,7 +97,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod lossy {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        behaviour, hold_at_least, once, sharing => {
+        behaviour, election, hold_at_least, once, sharing => {
             let pool = pool("suite").await;
             async move || Faulty::lossy(SqlBackend::<Postgres>::new(pool.clone()), 2)
         }

@@ -49,7 +49,7 @@ macro_rules! delayed {
         proxy.pass();
         proxy.deliver_held().await.unwrap();
         let committed = timeout(SOON, commit).await.unwrap().unwrap();
-        is_lost(committed, EndReason::Gone);
+        is_lost(&committed, EndReason::Gone);
         assert_eq!(seen!(&pool, "delayed"), (10, 0));
         assert_eq!(seen!(&pool, "next"), (20, 1));
 

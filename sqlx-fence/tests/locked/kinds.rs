@@ -101,7 +101,7 @@ macro_rules! elsewhere {
         // The database has a lock of the same name.
         let same = acquired(&manager(&pool), "elsewhere").await;
         let tx = LockedTransaction::begin(&pool, &guard).await.unwrap();
-        is_lost(tx.commit().await, EndReason::Gone);
+        is_lost(&tx.commit().await, EndReason::Gone);
         same.release().await.unwrap();
         run!(&pool, $rename);
         refused().await;
@@ -167,9 +167,9 @@ async fn a_loss_that_the_holder_knows_is_returned_with_its_reason() {
             let mut tx = LockedTransaction::begin(&pool, &$guard).await.unwrap();
             run!(&mut *tx, "UPDATE items SET amount = 11 WHERE id = '{key}'");
             let kept = $lose;
-            is_lost(tx.commit().await, EndReason::$reason);
+            is_lost(&tx.commit().await, EndReason::$reason);
             let begin = LockedTransaction::begin(&pool, &handle).await;
-            is_lost(begin, EndReason::$reason);
+            is_lost(&begin, EndReason::$reason);
             assert_eq!(seen!(&pool, key), (10, 0));
             #[allow(dropping_copy_types, reason = "a release returns nothing to keep")]
             drop(kept);

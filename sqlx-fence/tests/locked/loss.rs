@@ -41,7 +41,7 @@ macro_rules! suspended {
         if !early {
             next = Some(takes_over().await);
         }
-        is_lost(tx.commit().await, EndReason::Gone);
+        is_lost(&tx.commit().await, EndReason::Gone);
         assert_eq!(seen!(&pool, key), (20, 1));
         assert_eq!(seen!(&pool, other), (10, 0));
         let new = crate::tools::number!(&pool, "SELECT COUNT(*) FROM items WHERE id = 'new {key}'");
@@ -88,7 +88,7 @@ macro_rules! loses {
             "UPDATE items SET amount = 11 WHERE id = '{}'",
             $key
         );
-        is_lost(tx.commit().await, $reason);
+        is_lost(&tx.commit().await, $reason);
         assert_eq!(seen!(&$pool_, $key), (10, 0));
     }};
 }
@@ -164,9 +164,9 @@ macro_rules! paused {
         let mut tx = LockedTransaction::begin(&pool, &guard).await.unwrap();
         run!(&mut *tx, "UPDATE items SET amount = 11 WHERE id = 'paused'");
         tokio::time::sleep(ttl + crate::tools::SHORT).await;
-        is_lost(tx.commit().await, EndReason::Expired);
+        is_lost(&tx.commit().await, EndReason::Expired);
         let begin = LockedTransaction::begin(&pool, &guard).await;
-        is_lost(begin, EndReason::Expired);
+        is_lost(&begin, EndReason::Expired);
         assert_eq!(seen!(&pool, "paused"), (10, 0));
     }};
 }
@@ -192,6 +192,6 @@ async fn on_mariadb_the_next_holder_does_not_read_writes_that_are_refused_later(
     let begin = LockedTransaction::begin(&pool, &next);
     let mut late = begin.isolation(Isolation::ReadUncommitted).await.unwrap();
     assert_eq!(seen!(&mut *late, "dirty"), (10, 0));
-    is_lost(tx.commit().await, EndReason::Gone);
+    is_lost(&tx.commit().await, EndReason::Gone);
     late.commit().await.unwrap();
 }

@@ -110,8 +110,8 @@ pub(crate) async fn acquired(locks: &LockManager, key: &str) -> LockGuard {
     lock.acquire().await.unwrap()
 }
 
-pub(crate) fn is_lost<T: std::fmt::Debug>(result: Result<T, Error>, expected: EndReason) {
-    let Err(Error::Lost(lost)) = &result else {
+pub(crate) fn is_lost<T: std::fmt::Debug>(result: &Result<T, Error>, expected: EndReason) {
+    let Err(Error::Lost(lost)) = result else {
         panic!("{result:?}")
     };
     assert_eq!(lost.reason, expected, "{lost}");

@@ -32,7 +32,7 @@ macro_rules! acquires_first {
         }
         let committed = timeout(SOON, commit).await.unwrap().unwrap();
         if $commits {
-            is_lost(committed, EndReason::Gone);
+            is_lost(&committed, EndReason::Gone);
             assert_eq!(seen!(&pool, key), (10, 0));
         } else {
             committed.unwrap();
@@ -75,7 +75,7 @@ async fn on_sqlite_an_acquire_waits_for_the_end_of_the_transaction() {
     });
     sleep(ttl * 2).await;
     assert!(!next.is_finished());
-    is_lost(tx.commit().await, EndReason::Expired);
+    is_lost(&tx.commit().await, EndReason::Expired);
     let next = timeout(SOON, next).await.unwrap().unwrap();
     assert_eq!(seen!(&pool, "one writer"), (10, 0));
     next.release().await.unwrap();

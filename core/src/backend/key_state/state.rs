@@ -273,9 +273,11 @@ impl<W: Default> KeyState<W> {
         let handed_on = self.holders.iter().filter(|h| h.token.is_none()).count();
         let alone = self.holders.iter().find(|h| h.mode == Mode::Exclusive);
         let latest = self.holders.iter().map(|h| h.expires - step.now).max();
+        let token = self.holders.iter().filter_map(|h| h.token).max();
         Inspection {
             owner: alone.map(|h| h.owner.to_string()),
-            token: self.holders.iter().filter_map(|h| h.token).max(),
+            token,
+            granted_at: token.map(FencingToken::generated_at),
             expires_in: latest,
             holders: self.holders.iter().map(|h| h.mode.size()).sum(),
             waiting: self.queue.len() - handed_on,

@@ -6,7 +6,6 @@
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::mysql::{MySqlArguments, MySqlRow};
-use sqlx::query;
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
@@ -133,12 +132,13 @@ impl LockDatabase for MySql {
 
     fn take<'c>(
         connection: &'c mut MySqlConnection,
+        prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
             let (owner, ttl) = (attempt.owner.to_bytes(), micros(attempt.ttl));
-            let take = query(TAKE)
+            let take = query(TAKE, prepare)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(ttl)
@@ -149,7 +149,7 @@ impl LockDatabase for MySql {
             match FencingToken::try_from(token.cast_signed()) {
                 Ok(token) => Ok(Taken::Token(token)),
                 Err(_busy) => {
-                    let busy = Self::read(connection, attempt.key.full()).await?;
+                    let busy = Self::read(connection, prepare, attempt.key.full()).await?;
                     Ok(Taken::Busy(busy))
                 }
             }
@@ -158,6 +158,7 @@ impl LockDatabase for MySql {
 
     fn renew<'c>(
         connection: &'c mut MySqlConnection,
+        _prepare: bool,
         claims: &'c [&'c Claim],
     ) -> Answer<'c, Vec<AttemptId>> {
         Box::pin(async move {
@@ -178,12 +179,15 @@ impl LockDatabase for MySql {
 
     fn update<'c>(
         connection: &'c mut MySqlConnection,
+        prepare: bool,
         key: &'c str,
         after: &'c Record,
         _waiters: &'c [String],
     ) -> Answer<'c, bool> {
         Box::pin(async move {
-            let update = update(UPDATE, key, after).execute(connection).await?;
+            let update = update(UPDATE, prepare, key, after)
+                .execute(connection)
+                .await?;
             Ok(update.rows_affected() > 0)
         })
     }
@@ -216,7 +220,7 @@ impl LockDatabase for MySql {
 
 /// Returns the statement with the values of its claims.
 fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments> {
-    let mut bound = query(AssertSqlSafe(sql)).persistent(claims.len() == 1);
+    let mut bound = sqlx::query(AssertSqlSafe(sql)).persistent(claims.len() == 1);
     for claim in claims {
         let (key, owner) = (claim.key.full().to_owned(), claim.owner.to_bytes());
         bound = bound.bind(key).bind(owner.to_vec());
@@ -225,4 +229,13 @@ fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments
     bound
 }
 
-rows!(Query<'q, MySql, MySqlArguments>, MySqlRow);
+/// Returns a statement, which is always prepared.
+fn query(sql: &'static str, _prepare: bool) -> Query<'static, MySql, MySqlArguments> {
+    sqlx::query(sql)
+}
+
+fn bytes(row: &MySqlRow, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    row.try_get(column)
+}
+
+rows!(Query<'static, MySql, MySqlArguments>, MySqlRow);

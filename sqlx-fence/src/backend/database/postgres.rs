@@ -3,17 +3,18 @@
 //! `clock_timestamp()` is the time at which the expression is evaluated, not the beginning of the statement. If a
 //! statement waits for a concurrent change of its row, Postgres evaluates the conditions again after the wait.
 //!
-//! Each operation is one simple query, because a pooler in transaction mode may use a different connection for the
-//! execution of a statement than for its preparation.
+//! If the pool keeps no prepared statements, each operation is one simple query; see [`statement`](super::statement).
 
 use futures_util::StreamExt;
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgListener, PgRow};
-use sqlx::{AssertSqlSafe, PgConnection, Pool, Postgres, Row, Transaction, raw_sql};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, PgConnection, Pool, Postgres, Row, Transaction, raw_sql,
+};
 
-use super::simple_query::{SimpleQuery, query};
+use super::statement::{Statement, query};
 use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Swept, Taken};
 use crate::backend::times::micros;
@@ -26,15 +27,15 @@ macro_rules! now {
     };
 }
 
-/// A column of bytes as text: `\x00ff`.
+/// A column of bytes as hexadecimal text, because the replies to simple queries and to prepared statements have different
+/// formats, and that of simple queries depends on the setting `bytea_output`.
 macro_rules! hex {
     ($column:literal) => {
-        concat!("CHR(92) || 'x' || ENCODE(", $column, ", 'hex')")
+        concat!("ENCODE(", $column, ", 'hex')")
     };
 }
 
-/// The columns of a row, except for its key. Bytes are in the form that the driver parses, whatever the setting
-/// `bytea_output` is.
+/// The columns of a row, except for its key.
 macro_rules! columns {
     () => {
         concat!(
@@ -78,7 +79,7 @@ const TAKE: &str = concat!(
      RETURNING token) \
      SELECT ",
     now!(),
-    ", NULL::BIGINT, NULL, token, 0::BIGINT, 0::BIGINT, 0::BIGINT, NULL FROM taken \
+    ", NULL::BIGINT, NULL::TEXT, token, 0::BIGINT, 0::BIGINT, 0::BIGINT, NULL::TEXT FROM taken \
      UNION ALL \
      SELECT ",
     now!(),
@@ -157,6 +158,14 @@ impl LockDatabase for Postgres {
     const LOCKS: &'static str = schema::POSTGRES_LOCKS;
     const NOTIFIES: bool = true;
 
+    fn prepares(pool: &Pool<Self>) -> bool {
+        // The options have no other access to this value.
+        let url = pool.connect_options().to_url_lossy();
+        url.query_pairs()
+            .find(|(name, _)| name == "statement-cache-capacity")
+            .is_none_or(|(_, capacity)| capacity != "0")
+    }
+
     fn listen<'c>(pool: &'c Pool<Self>, heard: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, bool> {
         Box::pin(async move {
             let mut listener = PgListener::connect_with(pool).await?;
@@ -165,7 +174,10 @@ impl LockDatabase for Postgres {
             // receive the notifications. Some drivers then fail. So check first, several times under load.
             let mut first = None;
             for _ in 0..CHECKS {
-                let own: i32 = raw_sql(BACKEND).fetch_one(&mut listener).await?.try_get(0)?;
+                let own: i32 = raw_sql(BACKEND)
+                    .fetch_one(&mut listener)
+                    .await?
+                    .try_get(0)?;
                 let others: i32 = raw_sql(BACKEND).fetch_one(&mut *other).await?.try_get(0)?;
                 let seen = (own, others);
                 if own == others || *first.get_or_insert(seen) != seen {
@@ -185,19 +197,23 @@ impl LockDatabase for Postgres {
 
     fn notify<'c>(connection: &'c mut PgConnection, waiter: &'c str) -> Answer<'c, ()> {
         Box::pin(async move {
-            query(NOTIFY).bind(waiter).execute(connection).await?;
+            query(NOTIFY, false)
+                .bind(waiter)
+                .execute(connection)
+                .await?;
             Ok(())
         })
     }
 
     fn take<'c>(
         connection: &'c mut PgConnection,
+        prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
             let owner = attempt.owner.to_bytes();
-            let take = query(TAKE)
+            let take = query(TAKE, prepare)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(micros(attempt.ttl))
@@ -205,7 +221,7 @@ impl LockDatabase for Postgres {
             let Some(row) = take.fetch_optional(&mut *connection).await? else {
                 // The statement is late, or another client has changed the row since the statement began.
                 return Ok(Taken::Busy(
-                    Self::read(connection, attempt.key.full()).await?,
+                    Self::read(connection, prepare, attempt.key.full()).await?,
                 ));
             };
             let busy = reading(&row)?;
@@ -220,6 +236,7 @@ impl LockDatabase for Postgres {
 
     fn renew<'c>(
         connection: &'c mut PgConnection,
+        prepare: bool,
         claims: &'c [&'c Claim],
     ) -> Answer<'c, Vec<AttemptId>> {
         Box::pin(async move {
@@ -228,30 +245,34 @@ impl LockDatabase for Postgres {
             let tokens: Vec<i64> = claims.iter().map(|it| it.token.get()).collect();
             let ttls: Vec<i64> = claims.iter().map(|it| micros(it.ttl)).collect();
             let owners: Vec<&[u8]> = owners.iter().map(|it| &it[..]).collect();
-            let renew = query(RENEW).bind(keys).bind(owners).bind(tokens).bind(ttls);
+            let renew = query(RENEW, prepare)
+                .bind(keys)
+                .bind(owners)
+                .bind(tokens)
+                .bind(ttls);
             let rows = renew.fetch_all(connection).await?;
-            let renewed = rows.iter().map(|row| row.try_get_unchecked(0).map(owner));
-            Ok(renewed
-                .collect::<Result<Vec<_>, _>>()?
-                .into_iter()
-                .flatten()
-                .collect())
+            let renewed = rows.iter().map(|row| Ok(bytes(row, 0)?.and_then(owner)));
+            let renewed: Result<Vec<_>, sqlx::Error> = renewed.collect();
+            Ok(renewed?.into_iter().flatten().collect())
         })
     }
 
     fn update<'c>(
         connection: &'c mut PgConnection,
+        prepare: bool,
         key: &'c str,
         after: &'c Record,
         waiters: &'c [String],
     ) -> Answer<'c, bool> {
         Box::pin(async move {
             if waiters.is_empty() {
-                let update = update(UPDATE, key, after).execute(connection).await?;
+                let update = update(UPDATE, prepare, key, after)
+                    .execute(connection)
+                    .await?;
                 return Ok(update.rows_affected() > 0);
             }
             let waiters: Vec<&str> = waiters.iter().map(String::as_str).collect();
-            let update = update(NOTIFYING_UPDATE, key, after).bind(waiters);
+            let update = update(NOTIFYING_UPDATE, prepare, key, after).bind(waiters);
             Ok(!update.fetch_all(connection).await?.is_empty())
         })
     }
@@ -294,4 +315,17 @@ fn is_division_by_zero(error: &sqlx::Error) -> bool {
     database.and_then(DatabaseError::code).as_deref() == Some("22012")
 }
 
-rows!(SimpleQuery, PgRow);
+/// Parses a column that is hexadecimal text.
+fn bytes(row: &PgRow, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    let Some(text) = row.try_get::<Option<String>, _>(column)? else {
+        return Ok(None);
+    };
+    let digits = text.as_bytes().chunks(2).map(str::from_utf8);
+    let bytes = digits.map(|it| u8::from_str_radix(it.unwrap_or_default(), 16));
+    let bytes: Result<Vec<u8>, _> = bytes.collect();
+    bytes
+        .map(Some)
+        .map_err(|invalid| sqlx::Error::Decode(invalid.into()))
+}
+
+rows!(Statement, PgRow);
