@@ -8,7 +8,8 @@ use super::database::{Answer, LockDatabase};
 ///
 /// The pool tests each returned connection, and waits for the reply without a time limit. A connection without replies,
 /// as after a failure of the server's machine, would use up a place in the pool until the system closes the connection.
-/// So a connection is closed if the caller stopped waiting for a reply.
+/// So a connection is closed if the caller stopped waiting for a reply. Only a connection whose last reply came just
+/// before the failure still does so.
 #[derive(Debug)]
 pub(super) struct LentConnection<DB: LockDatabase> {
     connection: PoolConnection<DB>,

@@ -18,6 +18,7 @@ use super::record::{Reading, Record, Taken};
 use super::requests::{Request, expiry_after};
 use super::times::time;
 use super::{SqlBackend, error};
+use crate::database::Obstacle;
 
 /// The longest pause before a change is repeated because another client has changed the row.
 const LONGEST_PAUSE: Duration = Duration::from_millis(40);
@@ -240,7 +241,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                     self.requests.observe(sent, reading.now);
                     return Ok(reading);
                 }
-                Err(failed) if DB::obstacle(&failed).is_some() => drop(connection),
+                Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {
+                    drop(connection)
+                }
                 Err(failed) => return Err(error::of(failed, key)),
             }
             tries.pause().await;
@@ -263,7 +266,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             .await
         {
             // The claims are renewed one after another instead.
-            Err(failed) if DB::obstacle(&failed).is_some() => Ok(Vec::new()),
+            Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => Ok(Vec::new()),
             renewed => renewed.map_err(|it| error::of(it, &first.key)),
         }
     }

@@ -142,11 +142,15 @@ async fn a_silent_connection_does_not_block_its_pool_on_postgres() {
         .unwrap();
     let proxy = Proxy::start_bytes(port).await.unwrap();
     let url = url.replace(&format!(":{port}/"), &format!(":{}/", proxy.port()));
-    let pool = PgPoolOptions::new().max_connections(1);
-    let pool = pool.connect(&url).await.unwrap();
-    let backend = SqlBackend::new(pool);
+    let options = PgPoolOptions::new().max_connections(1);
+    let options = options.test_before_acquire(false);
+    let pool = options.connect(&url).await.unwrap();
+    let backend = SqlBackend::new(pool.clone());
     let key = Key::new("", "pools:silent").unwrap();
     assert!(backend.inspect(&key).await.unwrap().is_free());
+    while pool.num_idle() == 0 {
+        sleep(Duration::from_millis(5)).await;
+    }
 
     proxy.set(Direction::ToClient, Traffic::Drop);
     let lost = Attempt::new(key.clone(), TTL, false);
