@@ -39,6 +39,8 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
             code if of_sqlite(code) == Some(10) => BackendError::unknown(message),
             // SQLite opened the file only for reading.
             code if of_sqlite(code) == Some(8) => BackendError::not_applied(message).permanent(),
+            // The server does not know whether it has committed the statement.
+            "40003" => BackendError::unknown(message),
             // A server that shuts down may have committed the statement before.
             code if LOST.iter().any(|class| code.starts_with(class)) => {
                 BackendError::unknown(message)

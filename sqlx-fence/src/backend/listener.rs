@@ -80,10 +80,7 @@ async fn listen<DB: LockDatabase>(
         false => waiters.notify(waiter),
     };
     let probes = async {
-        while timeout(PROBE_LIMIT, send_probe(pool, &probe, &arrived))
-            .await
-            .is_ok()
-        {
+        while send_probe(pool, &probe, &arrived).await {
             since.send_if_modified(|it| {
                 let is_first = it.is_none();
                 it.get_or_insert_with(Instant::now);
@@ -99,17 +96,23 @@ async fn listen<DB: LockDatabase>(
     }
 }
 
-/// Sends a probe through the pool until it arrives. The first one may be sent before the listener listens.
-async fn send_probe<DB: LockDatabase>(pool: &Pool<DB>, probe: &str, arrived: &Notify) {
+/// Sends a probe through the pool until it arrives. The first one may be sent before the listener listens. Returns false
+/// if none arrives within the limit after the database has accepted one.
+async fn send_probe<DB: LockDatabase>(pool: &Pool<DB>, probe: &str, arrived: &Notify) -> bool {
     // An earlier probe may have arrived twice.
     let _earlier = arrived.notified().now_or_never();
+    let mut accepted: Option<Instant> = None;
     loop {
-        if let Ok(mut connection) = pool.acquire().await {
-            // After an error, the probe does not arrive.
-            let _sent = DB::notify(&mut connection, probe).await;
+        if let Ok(mut connection) = pool.acquire().await
+            && DB::notify(&mut connection, probe).await.is_ok()
+        {
+            accepted.get_or_insert_with(Instant::now);
         }
         if timeout(PROBE_PAUSE, arrived.notified()).await.is_ok() {
-            return;
+            return true;
+        }
+        if accepted.is_some_and(|it| it.elapsed() > PROBE_LIMIT) {
+            return false;
         }
     }
 }

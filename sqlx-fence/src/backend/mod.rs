@@ -49,22 +49,23 @@ use self::waiters::Waiters;
 /// decides when a lease ends. Locks are rows, not sessions. So they survive a lost connection, and they work through a
 /// connection pooler in transaction mode.
 ///
-/// One statement acquires a free lock, and another statement releases a lock without waiters. Any other operation reads
-/// the row, and writes the row if no other client has changed it. Tasks of one process that change the same key
-/// concurrently share these two statements.
+/// One statement acquires a free lock (the first acquire of a backend needs two), and another statement releases a lock
+/// without waiters. Any other operation reads the row, and writes the row if no other client has changed it. Tasks of one
+/// process that change the same key concurrently share these two statements.
 ///
 /// # Waiters
 ///
 /// Waiters are served first come, first served. A waiter in the process of the previous holder is notified. On Postgres,
 /// waiters in other processes are notified through `LISTEN` and `NOTIFY`. The backend uses one connection of the pool to
 /// listen, from the first wait on, if the pool may have at least three connections. Every 30 s, it sends itself a
-/// notification through another connection to find out whether notifications arrive.
+/// notification through another connection to find out whether notifications arrive. If none arrives within a few
+/// seconds, the waiters poll, and the backend listens again after 10 minutes.
 ///
 /// The waiters of a key in one process share their statements, whatever the number of waiters is:
 ///
-/// - One waiter polls the row for all: every 5 s and at the end of the lease while notifications arrive, and otherwise
-///   after 20 ms at first, and three times a second after a second. The polls are frequent again if the holder changes.
-/// - One waiter renews the positions of all every 5 s, with two statements.
+/// - One waiter polls the row for all. While notifications arrive, it polls every 5 s and when the lease ends. Otherwise
+///   the first poll is after 20 ms, and the pauses double up to 320 ms. They are short again when the holder changes.
+/// - One waiter renews the positions of all about every 5 s, with two statements.
 ///
 /// The positions of a process that crashes expire after 15 s. A waiter that does not confirm a grant loses it after 2 s,
 /// and the next waiter notices this with its next poll.
@@ -73,7 +74,8 @@ use self::waiters::Waiters;
 ///
 /// With a thousand waiters of one key in one process, the process sends less than two statements per second on Postgres,
 /// and less than five elsewhere. The renewals of all exclusive locks of a manager that are due together are one
-/// statement; on `MySQL` and `SQLite`, one statement has a thousand renewals.
+/// statement on Postgres. On `SQLite` one statement renews up to a thousand locks, and on `MySQL` and `MariaDB` two
+/// statements do.
 ///
 /// A row stays in the table for an hour after its last use. A million rows with keys of 38 bytes have 333 MB on Postgres
 /// (260 MB of rows, 73 MB of index), 128 MB on `MariaDB`, and 72 MB on `SQLite`. On Postgres, half of each page stays
@@ -81,7 +83,8 @@ use self::waiters::Waiters;
 /// Autovacuum needs no settings.
 ///
 /// A backend that releases locks checks a thousand rows every 10 s, and deletes the old ones. While at least a tenth of
-/// them are old, it continues after a pause of 100 ms, or of the ninefold time of the last deletion. So it deletes at
+/// them are old, it continues after a pause of 100 ms, or of nine times the
+/// duration of the last deletion if that is longer. So it deletes at
 /// most 10 000 rows a second, and a million old rows in a few minutes, with at most a tenth of one connection. The
 /// guarantees do not cover a statement that is stopped for more than an hour before it writes, such as that of a stopped
 /// process on `SQLite`. It may still acquire the lock, although its attempt has ended.

@@ -1,6 +1,5 @@
 //! The operations on one row: in one statement where possible, and otherwise by compare-and-set.
 
-use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,6 +16,7 @@ use super::polls::timing;
 use super::record::{Reading, Record, Taken};
 use super::requests::{Request, expiry_after};
 use super::times::time;
+use super::waiters::Waiters;
 use super::{SqlBackend, error};
 use crate::database::Obstacle;
 
@@ -24,7 +24,7 @@ use crate::database::Obstacle;
 const LONGEST_PAUSE: Duration = Duration::from_millis(40);
 
 /// The longest time for which a change waits for its turn.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(250);
 
 impl<DB: LockDatabase> SqlBackend<DB> {
     /// Acquires a free lock in one statement.
@@ -43,7 +43,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                 }
                 Ok(taken)
             }
-            Err(failed) if DB::obstacle(&failed).is_some() => {
+            Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {
                 request.answered();
                 drop(connection);
                 Ok(Taken::Busy(self.read(&attempt.key).await?))
@@ -75,7 +75,6 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                 Reason::End(owner) => Reason::End(*owner),
                 Reason::Other => Reason::Other,
             };
-            let reason = mem::replace(&mut reason, again);
             let (pending, mut answer) = Pending::new(reason, Arc::clone(&change));
             local.push(Box::new(pending));
             tokio::select! {
@@ -91,7 +90,12 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                     }
                 }
             }
-            // The task that took this change was dropped, or is stopped.
+            // The task that took this change was dropped, or is stopped. It may have written the change.
+            if !matches!(again, Reason::Attempt(..)) {
+                let message = format!("the task that wrote a change of `{key}` did not answer");
+                return Err(BackendError::unknown(message));
+            }
+            reason = again;
         }
     }
 
@@ -159,7 +163,15 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let (mut notified, mut requests) = (Vec::new(), Vec::new());
         for change in changes {
             match change.reason() {
-                Reason::Attempt(owner, _) => requests.push(self.requests.sending(*owner, expiry)),
+                Reason::Attempt(owner, _) => {
+                    let request = self.requests.sending(*owner, expiry);
+                    // A cleanup of the owner finds the request, or the change is abandoned before.
+                    if change.is_abandoned() {
+                        request.answered();
+                        continue;
+                    }
+                    requests.push(request);
+                }
                 Reason::End(owner) => {
                     closed_until = self.requests.latest_expiry(*owner).max(closed_until);
                 }
@@ -179,7 +191,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             }
         }
         let after = before.with(&state, token, closed_until);
-        let written = if after == *before {
+        // The version must change if an earlier statement may still arrive.
+        let written = if closed_until == 0 && after == *before {
             Ok(true)
         } else {
             let is_new = reading.record.is_none();
@@ -204,6 +217,10 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let (local, remote): (Vec<String>, Vec<String>) =
             notified.partition(|waiter| self.waiters.find(waiter).is_some());
         let mut connection = self.connection().await?;
+        let mut notification = Notification {
+            waiters: &self.waiters,
+            notified: local,
+        };
         let written = match expiry {
             None => {
                 connection
@@ -216,16 +233,14 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                     .await
             }
         };
-        match written {
-            Err(failed) if DB::obstacle(&failed).is_some() => return Ok(false),
-            Err(failed) => return Err(error::of(failed, key)),
-            Ok(false) => return Ok(false),
-            Ok(true) => {}
+        let written = match written {
+            Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => Ok(false),
+            written => written.map_err(|it| error::of(it, key)),
+        };
+        if matches!(&written, Ok(false)) {
+            notification.notified.clear();
         }
-        for waiter in local {
-            self.waiters.notify(&waiter);
-        }
-        Ok(true)
+        written
     }
 
     pub(super) async fn read(&self, key: &Key) -> Result<Reading, BackendError> {
@@ -242,7 +257,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                     return Ok(reading);
                 }
                 Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {
-                    drop(connection)
+                    drop(connection);
                 }
                 Err(failed) => return Err(error::of(failed, key)),
             }
@@ -278,7 +293,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             .run(|on| DB::release(on, self.prepare, claim))
             .await
         {
-            Err(failed) if DB::obstacle(&failed).is_some() => Ok(false),
+            Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => Ok(false),
             released => released.map_err(|it| error::of(it, &claim.key)),
         }
     }
@@ -300,6 +315,21 @@ pub(super) fn state_of(key: &Key, reading: &Reading) -> Result<KeyState, Backend
     Ok(state
         .map_err(|it| error::damaged(it, key))?
         .unwrap_or_default())
+}
+
+/// Notifies waiters of this process when it is dropped, also if the reply to the write is lost: the write may have granted
+/// the lock to them.
+struct Notification<'a> {
+    waiters: &'a Waiters,
+    notified: Vec<String>,
+}
+
+impl Drop for Notification<'_> {
+    fn drop(&mut self) {
+        for waiter in &self.notified {
+            self.waiters.notify(waiter);
+        }
+    }
 }
 
 /// Lengthens the pauses between the tries of a contended change.

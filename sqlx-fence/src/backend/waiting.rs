@@ -1,11 +1,12 @@
 //! The waits. A waiter is notified, or polls the row for all waiters of its key in this process.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use leasehold::backend::key_state::Step;
 use leasehold::backend::{Attempt, BackendError};
 use leasehold::{AttemptId, Key};
-use tokio::time::sleep_until;
+use tokio::time::{sleep_until, timeout};
 
 use super::SqlBackend;
 use super::changes::Reason;
@@ -14,6 +15,10 @@ use super::local_keys::LocalKey;
 use super::operations::state_of;
 use super::polls::timing;
 use super::times::time;
+
+/// The longest time for which a poll waits for replies. Without this limit, a connection without replies would end the
+/// polls of all waiters of the key.
+const POLL_LIMIT: Duration = Duration::from_secs(2);
 
 impl<DB: LockDatabase> SqlBackend<DB> {
     /// Waits until the attempt may have a grant, or has lost its position.
@@ -45,7 +50,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             if !local.polls().begin(since) {
                 continue;
             }
-            if let Err(failed) = self.poll(key, local).await {
+            let polled = timeout(POLL_LIMIT, self.poll(key, local)).await;
+            let no_reply = || BackendError::unknown("the database did not reply to a poll");
+            if let Err(failed) = polled.unwrap_or_else(|_elapsed| Err(no_reply())) {
                 // The other waiters repeat their attempts, too.
                 local.notify_if(|_| true);
                 return failed;

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use crate::sqlite::LockFile;
 
 const TTL: Duration = Duration::from_secs(30);
-/// MariaDB shows the same waiting transactions again if they were read within the last 100 ms.
+/// `MariaDB` shows the same waiting transactions again if they were read within the last 100 ms.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Another client inserts the row of the new key, and does not commit.
@@ -136,13 +136,18 @@ async fn cleanup_overtakes<DB: LockDatabase>(
     );
 }
 
-async fn release<DB: LockDatabase>(backend: &SqlBackend<DB>, key: &Key) {
+async fn release<DB: LockDatabase>(pool: &Pool<DB>, backend: &SqlBackend<DB>, key: &Key) {
     let earlier = Attempt::new(key.clone(), TTL, false);
     let answer = backend.attempt(&earlier).await.unwrap();
     let AttemptAnswer::Granted { token, .. } = answer else {
         panic!("{answer:?}")
     };
     backend.release(&earlier.claim(token)).await.unwrap();
+    // A release also deletes old rows in the background.
+    sleep(PAUSE).await;
+    while pool.num_idle() < pool.size() as usize {
+        sleep(PAUSE).await;
+    }
 }
 
 macro_rules! late_statements {
@@ -166,7 +171,7 @@ macro_rules! late_statements {
                     let place = <$place>::create("late:released").await;
                     let pool = &place.pool;
                     let (backend, key) = backend(pool, "late:released").await;
-                    release(&backend, &key).await;
+                    release(pool, &backend, &key).await;
                     let mut blocker = pool.begin().await.unwrap();
                     query(CHANGE).execute(&mut *blocker).await.unwrap();
                     cleanup_overtakes(pool, &backend, key, blocker, async || place.waiting().await).await;

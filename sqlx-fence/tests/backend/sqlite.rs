@@ -2,11 +2,14 @@
 //! wrappers delay, refuse and lose commands.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use leasehold::Key;
+use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend};
 use leasehold::conformance::Faulty;
 use leasehold_sqlx::{SqlBackend, ddl};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Sqlite, SqlitePool};
+use sqlx::{Sqlite, SqlitePool, query};
 use tempfile::TempDir;
 
 /// A database in a new file, which is deleted with its folder.
@@ -68,4 +71,36 @@ leasehold::conformance_tests! {
             async move || Faulty::lossy(file.backend(), 2)
         }
     }
+}
+
+/// Without a write-ahead log, a statement can fail at its commit, after it has returned its row.
+#[tokio::test]
+async fn an_attempt_whose_commit_fails_does_not_acquire() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = SqliteConnectOptions::new()
+        .filename(folder.path().join("locks.db"))
+        .create_if_missing(true)
+        .busy_timeout(Duration::from_millis(50))
+        .journal_mode(SqliteJournalMode::Delete);
+    let pool = SqlitePool::connect_with(options).await.unwrap();
+    ddl::create_locks(&pool).await.unwrap();
+    let (backend, key) = (SqlBackend::new(pool.clone()), Key::new("", "k").unwrap());
+    // The backend must know the clock of the database to acquire in one statement.
+    assert!(backend.inspect(&key).await.unwrap().is_free());
+
+    let mut reader = pool.begin().await.unwrap();
+    let rows = query("SELECT * FROM leasehold_locks");
+    rows.fetch_all(&mut *reader).await.unwrap();
+    let attempt = Attempt::new(key.clone(), Duration::from_secs(30), false);
+    let refused = backend.attempt(&attempt).await.unwrap_err();
+    assert_eq!(refused.applied(), Applied::No, "{refused}");
+    assert!(refused.is_temporary(), "{refused}");
+    reader.rollback().await.unwrap();
+    assert!(backend.inspect(&key).await.unwrap().is_free());
+
+    let answer = backend.attempt(&attempt).await.unwrap();
+    assert!(
+        matches!(answer, AttemptAnswer::Granted { .. }),
+        "{answer:?}"
+    );
 }

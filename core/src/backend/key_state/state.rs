@@ -280,7 +280,7 @@ impl<W: Default> KeyState<W> {
             granted_at: token.map(FencingToken::generated_at),
             expires_in: latest,
             holders: self.holders.iter().map(|h| h.mode.size()).sum(),
-            waiting: self.queue.len() - handed_on,
+            waiting: self.queue.len().saturating_sub(handed_on),
         }
     }
 

@@ -22,7 +22,7 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// [`LockManager::election`](crate::LockManager::election) returns an `Election`.
 ///
 /// An election is an exclusive lock on its key. The holder leads, and the other candidates wait in the queue of the
-/// lock. So the [guarantees](crate::guarantees) of the lock apply: two candidates never lead at the same time, and each
+/// lock. So the [guarantees](crate::guarantees) of the lock apply: two candidates do not lead at the same time, and each
 /// term has a larger [token](crate::LockHandle::token) than all earlier terms. A resource that compares tokens rejects
 /// late writes of an earlier leader.
 ///
@@ -32,7 +32,7 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 ///
 /// # How a term ends
 ///
-/// The work of a leader stops *before* its lease is given up: the campaign first drops the body, and then releases the
+/// The work of a leader stops *before* its lock is released: the campaign first drops the body, and then releases the
 /// lock.
 ///
 /// | what happens | time without a leader | the candidate |
@@ -44,7 +44,8 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// | the process crashes | at most the [TTL](Self::ttl) after the last renewal | – |
 ///
 /// A crashed or unresponsive candidate that is first in the queue adds the time that [`guarantees`](crate::guarantees)
-/// lists for waiters.
+/// lists for waiters. If waiters poll, as in SQL databases without notifications, "one round trip" is up to 0.4 s. On
+/// `ZooKeeper`, the session timeout applies after a crash.
 ///
 /// # Examples
 ///

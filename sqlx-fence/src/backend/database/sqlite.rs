@@ -118,7 +118,9 @@ impl LockDatabase for Sqlite {
                 .bind(owner.as_slice())
                 .bind(micros(attempt.ttl))
                 .bind(expiry);
-            let Some(row) = take.fetch_optional(&mut *connection).await? else {
+            // The driver ignores an error of the commit if it does not fetch all rows.
+            let rows = take.fetch_all(&mut *connection).await?;
+            let Some(row) = rows.first() else {
                 let busy = Self::read(connection, prepare, attempt.key.full()).await?;
                 return Ok(Taken::Busy(busy));
             };
