@@ -9,9 +9,12 @@ use rustix::process::{Pid, Signal, kill_process};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Prepares the program, without a URL in the environment.
+/// Prepares the program, without a URL in the environment. It ignores no signal, even if the tests run in the background
+/// of a shell, which makes them ignore SIGINT.
 pub(crate) fn leasehold() -> ChildBuilder {
-    ChildProcess::of(env!("CARGO_BIN_EXE_leasehold")).env("LEASEHOLD_URL", "")
+    let with_signals = ChildProcess::of("env").arg("--default-signal=HUP,INT,QUIT");
+    let leasehold = with_signals.arg(env!("CARGO_BIN_EXE_leasehold"));
+    leasehold.env("LEASEHOLD_URL", "")
 }
 
 /// Prepares `leasehold run` for a key on a server.

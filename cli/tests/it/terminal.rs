@@ -38,6 +38,9 @@ impl Terminal {
             .args([
                 "--ctty",
                 "--wait",
+                // As in `leasehold()`.
+                "env",
+                "--default-signal=HUP,INT,QUIT",
                 env!("CARGO_BIN_EXE_leasehold"),
                 "run",
                 "--key",
