@@ -52,6 +52,8 @@ pub(crate) struct LockOptions {
     /// How long the lock stays taken at least, even if it is released before.
     pub(crate) hold_at_least: Option<Duration>,
     pub(crate) renewal: bool,
+    /// Whether an acquire retries temporary errors for its whole wait, even longer than the backend retry timeout.
+    pub(crate) outlasts_outages: bool,
 }
 
 impl Default for LockOptions {
@@ -62,6 +64,7 @@ impl Default for LockOptions {
             max_hold: None,
             hold_at_least: None,
             renewal: true,
+            outlasts_outages: false,
         }
     }
 }
@@ -147,7 +150,10 @@ impl Limits {
     }
 }
 
-fn at_least_a_millisecond(option: &'static str, value: Duration) -> Result<(), InvalidOption> {
+pub(crate) fn at_least_a_millisecond(
+    option: &'static str,
+    value: Duration,
+) -> Result<(), InvalidOption> {
     let least = Duration::from_millis(1);
     if value < least {
         return Err(InvalidOption::TooShort {

@@ -7,8 +7,11 @@ use crate::programs::{assert_says, run};
 const PROGRAMS: [&str; 3] = [
     env!("CARGO_BIN_EXE_market"),
     env!("CARGO_BIN_EXE_pause"),
-    env!("CARGO_BIN_EXE_leader"),
+    LEADER,
 ];
+
+/// Starts no server.
+const LEADER: &str = env!("CARGO_BIN_EXE_leader");
 
 fn errors(program: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let output = run(program, arguments);
@@ -22,7 +25,7 @@ fn unknown_flag_is_named_and_usage_is_printed() {
         let (code, text) = errors(program, &["--fast"]);
         assert_eq!(code, Some(2), "{text}");
         assert_says(&text, "--fast");
-        assert_says(&text, "--url redis://HOST");
+        assert_says(&text, "--url ");
     }
 }
 
@@ -38,7 +41,7 @@ fn invalid_value_is_named_with_the_valid_range() {
 
 #[test]
 fn missing_redis_server_is_reported_with_the_remedy() {
-    for program in PROGRAMS {
+    for program in PROGRAMS.into_iter().filter(|it| *it != LEADER) {
         let output = Command::new(program)
             .env("LEASEHOLD_REDIS_SERVER", "no-such-server")
             .output()

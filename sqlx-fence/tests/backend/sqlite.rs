@@ -1,20 +1,20 @@
 //! The conformance suite on a `SQLite` file, with one backend for each connection, as in separate processes. The
 //! wrappers delay, refuse and lose commands.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use leasehold::Key;
-use leasehold::backend::{Attempt, AttemptAnswer, Backend};
+use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend};
 use leasehold::conformance::Faulty;
 use leasehold_sqlx::{SqlBackend, ddl};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqlitePool, query};
 use tempfile::TempDir;
-use tokio::time::timeout;
 
 /// A database in a new file, which is deleted with its folder.
 pub(crate) struct LockFile {
-    _folder: TempDir,
+    folder: TempDir,
     pub(crate) pool: SqlitePool,
 }
 
@@ -30,10 +30,12 @@ impl LockFile {
         let pool = SqlitePoolOptions::new().max_connections(5);
         let pool = pool.connect_with(options).await.unwrap();
         ddl::create_locks(&pool).await.unwrap();
-        Self {
-            _folder: folder,
-            pool,
-        }
+        Self { folder, pool }
+    }
+
+    /// Returns the path of the file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("locks.db")
     }
 
     fn backend(&self) -> SqlBackend<Sqlite> {
@@ -44,7 +46,7 @@ impl LockFile {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
             let file = LockFile::create().await;
             async move || file.backend()
         }
@@ -54,7 +56,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
             let file = LockFile::create().await;
             async move || Faulty::sluggish(file.backend(), 1)
         }
@@ -64,7 +66,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod lossy {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        behaviour, hold_at_least, once, sharing => {
+        behaviour, election, hold_at_least, once, sharing => {
             let file = LockFile::create().await;
             async move || Faulty::lossy(file.backend(), 2)
         }
@@ -90,9 +92,11 @@ async fn an_attempt_whose_commit_fails_does_not_acquire() {
     let rows = query("SELECT * FROM leasehold_locks");
     rows.fetch_all(&mut *reader).await.unwrap();
     let attempt = Attempt::new(key.clone(), Duration::from_secs(30), false);
-    let blocked = timeout(Duration::from_millis(500), backend.attempt(&attempt)).await;
-    assert!(blocked.is_err(), "{blocked:?}");
+    let refused = backend.attempt(&attempt).await.unwrap_err();
+    assert_eq!(refused.applied(), Applied::No, "{refused}");
+    assert!(refused.is_temporary(), "{refused}");
     reader.rollback().await.unwrap();
+    assert!(backend.inspect(&key).await.unwrap().is_free());
 
     let answer = backend.attempt(&attempt).await.unwrap();
     assert!(

@@ -9,9 +9,9 @@ use super::majority::{majority, no_quorum};
 use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request;
-use crate::Key;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{BackendError, Inspection};
+use crate::{FencingToken, Key};
 
 /// Returns the holder of a key according to a majority.
 pub(super) async fn inspect(
@@ -39,10 +39,12 @@ pub(super) async fn inspect(
     lefts.sort_unstable();
     let mut waiting: Vec<usize> = views.iter().map(|it| it.waiting).collect();
     waiting.sort_unstable();
+    // All nodes of a majority have the same token, and the majority ends when the first of its leases ends.
+    let token = common(&tokens, needed).and_then(|it| FencingToken::try_from(it).ok());
     Ok(Inspection {
         owner: elected.map(reply::holder_shown),
-        // All nodes of a majority have the same token, and the majority ends when the first of its leases ends.
-        token: common(&tokens, needed).and_then(|it| it.try_into().ok()),
+        token,
+        granted_at: token.map(FencingToken::generated_at),
         expires_in: lefts.len().checked_sub(needed).map(|it| lefts[it]),
         holders: usize::from(elected.is_some()),
         waiting: waiting[waiting.len().saturating_sub(needed)],

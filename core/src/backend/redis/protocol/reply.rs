@@ -158,9 +158,11 @@ pub(crate) fn inspected(value: Value) -> Result<Inspection, BackendError> {
     let [token, left, holders, waiting] = fields[..] else {
         return Err(unexpected_reply(&fields));
     };
+    let token = token.parse::<FencingToken>().ok();
     Ok(Inspection {
         owner: (!holder.is_empty()).then(|| holder_shown(&holder)),
-        token: token.parse().ok(),
+        token,
+        granted_at: token.map(FencingToken::generated_at),
         expires_in: millis(left),
         holders: holders.parse().map_err(|_| unexpected_reply(&fields))?,
         waiting: waiting.parse().map_err(|_| unexpected_reply(&fields))?,
