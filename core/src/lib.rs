@@ -250,6 +250,7 @@ pub mod guarantees;
 mod handover_ticket;
 mod held_context;
 mod key;
+mod label;
 mod lock;
 mod lock_set;
 #[cfg(feature = "macros")]
@@ -282,6 +283,7 @@ pub use fence::{
 pub use fencing_token::{FencingToken, InvalidToken};
 pub use handover_ticket::HandoverTicket;
 pub use key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};
+pub use label::MAX_LABEL_BYTES;
 pub use lock::Lock;
 pub use lock::accept::Accept;
 pub use lock::guard::LockGuard;
@@ -293,7 +295,7 @@ pub use lock::once::Once;
 pub use lock::permit_id::PermitId;
 pub use lock::rw_lock::RwLock;
 pub use lock_set::{LockSet, LockSetGuard, LockSetHandle};
-pub use manager::{LockManager, LockManagerBuilder};
+pub use manager::{ListedLock, LockList, LockManager, LockManagerBuilder};
 pub use options::{
     DEFAULT_BACKEND_RETRY_TIMEOUT, DEFAULT_COMMAND_TIMEOUT, DEFAULT_PREFIX, DEFAULT_TTL,
     InvalidOption, MAX_COMMAND_TIMEOUT, MAX_KEYS, MAX_PERMITS, MAX_TTL,

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::label::MAX_LABEL_BYTES;
+
 /// The default TTL: with renewal on, a lock stays taken for this time after its holder has crashed.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(30);
 
@@ -52,6 +54,10 @@ pub(crate) struct LockOptions {
     /// How long the lock stays taken at least, even if it is released before.
     pub(crate) hold_at_least: Option<Duration>,
     pub(crate) renewal: bool,
+    /// Whether the error of an acquire that timed out names the holder.
+    pub(crate) report_holder: bool,
+    /// The name of the lock in metrics and spans.
+    pub(crate) name: Option<&'static str>,
 }
 
 impl Default for LockOptions {
@@ -62,6 +68,8 @@ impl Default for LockOptions {
             max_hold: None,
             hold_at_least: None,
             renewal: true,
+            report_holder: false,
+            name: None,
         }
     }
 }
@@ -190,6 +198,14 @@ pub enum InvalidOption {
         asked: u32,
         /// The number of permits that the semaphore has.
         of: u32,
+    },
+    /// The label of the manager is invalid.
+    #[error(
+        "label is {value:?}, but must have 1 to {MAX_LABEL_BYTES} printable ASCII characters, without spaces"
+    )]
+    Label {
+        /// The beginning of the invalid label.
+        value: Box<str>,
     },
     /// The lock set has no keys.
     #[error("a lock set needs at least one key")]

@@ -33,6 +33,8 @@ pub struct Attempt {
     /// Whether a recorded outcome ends the attempt. If the backend keeps an outcome for the key, the backend returns
     /// the outcome and does not grant the lock. The manager sets this only if the backend has the capability `once`.
     pub once: bool,
+    /// The name of the lock in metrics.
+    pub(crate) name: Option<&'static str>,
 }
 
 impl Attempt {
@@ -54,6 +56,7 @@ impl Attempt {
             answer_within: Duration::MAX,
             renewed: false,
             once: false,
+            name: None,
         }
     }
 
@@ -92,6 +95,12 @@ impl Attempt {
         self
     }
 
+    /// Sets the name of the lock in metrics.
+    pub(crate) const fn named(mut self, name: Option<&'static str>) -> Self {
+        self.name = name;
+        self
+    }
+
     /// Returns the claim of this attempt, to which the backend has granted `token`.
     #[must_use]
     pub fn claim(&self, token: FencingToken) -> Claim {
@@ -101,6 +110,7 @@ impl Attempt {
             ttl: self.ttl,
             token,
             mode: self.mode,
+            name: self.name,
         }
     }
 }
@@ -119,6 +129,8 @@ pub struct Claim {
     pub token: FencingToken,
     /// The mode in which the lock is held.
     pub mode: Mode,
+    /// The name of the lock in metrics.
+    pub(crate) name: Option<&'static str>,
 }
 
 /// The contents of a ticket for a lock that its holder hands over. The backend compares all fields with the fields that

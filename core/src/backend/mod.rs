@@ -8,6 +8,7 @@ mod certificates;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 mod interruptions;
 pub mod key_state;
+mod listing;
 pub(crate) mod memory;
 mod outcome;
 #[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
@@ -34,9 +35,10 @@ pub use async_trait::async_trait;
 pub use super::error::{Applied, BackendError, ConnectError};
 use super::{AttemptId, Key, MAX_TTL};
 pub use attempt::{Attempt, Claim, Handover, HandoverSecret, Mode};
+pub use listing::{ListCursor, ListPage};
 pub use memory::InProcess;
 pub use outcome::Outcome;
-pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
+pub use response::{AttemptAnswer, HolderInfo, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
 
 const NO_OUTCOMES: &str = "this backend does not record outcomes";
 
@@ -201,12 +203,39 @@ pub trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns the holder of a key, the remaining time of its lease, and the number of waiters.
+    /// Returns the holders of a key, the remaining times of their leases, and the number of waiters.
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError>;
 
     /// Takes the lock from its holder and grants it to the next waiter. Returns false if the lock was not held. This is
     /// a tool for operators.
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError>;
+
+    /// Ends the lock of the holder with this [id](HolderInfo::id) only, and grants the lock to the next waiters. Returns
+    /// false if the holder does not hold the lock.
+    ///
+    /// The default returns a permanent error.
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        let (_, _) = (key, id);
+        Err(
+            BackendError::not_applied("this backend cannot release one of several holders")
+                .permanent(),
+        )
+    }
+
+    /// Returns a page of the held locks whose full keys begin with `prefix`: the first page, or the page at `cursor`.
+    /// Each command of a page must be short, so that the server serves other clients in between. A lock that is held
+    /// during the whole listing is on at least one page. The manager calls this only if the backend has the capability
+    /// `list`.
+    ///
+    /// The default returns a permanent error.
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        let (_, _) = (prefix, cursor);
+        Err(BackendError::not_applied("this backend cannot list its locks").permanent())
+    }
 
     /// Waits until the number of interruptions of the connection to the backend is greater than `seen`, and returns the
     /// number. Leases may have ended unnoticed during an interruption, so the manager renews all of its locks
@@ -238,6 +267,8 @@ pub struct Capabilities {
     pub once: bool,
     /// Whether a released lock can stay taken until a minimum hold time has passed.
     pub hold_at_least: bool,
+    /// Whether the backend can list the locks that are held.
+    pub list: bool,
 }
 
 impl Capabilities {
@@ -253,6 +284,7 @@ impl Capabilities {
             handover: false,
             once: false,
             hold_at_least: false,
+            list: false,
         }
     }
 
@@ -296,6 +328,13 @@ impl Capabilities {
     #[must_use]
     pub const fn with_hold_at_least(mut self, hold_at_least: bool) -> Self {
         self.hold_at_least = hold_at_least;
+        self
+    }
+
+    /// Sets whether the backend can list the locks that are held; see [`Backend::list`].
+    #[must_use]
+    pub const fn with_list(mut self, list: bool) -> Self {
+        self.list = list;
         self
     }
 
@@ -397,6 +436,18 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         (**self).force_release(key).await
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        (**self).force_release_holder(key, id).await
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        (**self).list(prefix, cursor).await
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {

@@ -5,7 +5,10 @@ mod builder;
 #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
 mod connect;
 mod default;
+mod list;
 mod lock_manager;
+mod operator;
 
 pub use builder::LockManagerBuilder;
+pub use list::{ListedLock, LockList};
 pub use lock_manager::LockManager;

@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use leasehold::Key;
 use leasehold::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    Mode, Outcome, ReleaseAnswer, RenewAnswer,
+    ListCursor, ListPage, Mode, Outcome, ReleaseAnswer, RenewAnswer,
 };
 use sqlx::Pool;
 use tokio::time::sleep;
@@ -125,6 +125,7 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
             .with_handover(true)
             .with_once(true)
             .with_hold_at_least(true)
+            .with_list(true)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
@@ -261,6 +262,24 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         self.change(key, 0, |key, _, step| Ok(key.force_release(step)))
             .await
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        self.change(
+            key,
+            0,
+            |key, _, step| Ok(key.force_release_holder(id, step)),
+        )
+        .await
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        let from = cursor.and_then(ListCursor::position::<String>);
+        self.page(prefix, from.map(String::as_str)).await
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use leasehold::backend::key_state::{KeyState, Step, Timing, next_token};
-use leasehold::backend::{Applied, Attempt, AttemptAnswer, BackendError, Claim, Inspection, Mode};
+use leasehold::backend::{
+    Applied, Attempt, AttemptAnswer, BackendError, Claim, Inspection, ListCursor, ListPage, Mode,
+};
 use leasehold::{AttemptId, FencingToken, Key};
 use sqlx::pool::PoolConnection;
 use tokio::time::sleep;
@@ -177,6 +179,35 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let mut notify = |_, (): &()| {};
         let mut step = Step::new(time(reading.now), Timing::new(), &mut notify);
         Ok(state_of(key, reading)?.inspect(&mut step))
+    }
+
+    /// Returns the held locks on the next keys that begin with `prefix`. The database sorts the keys by their bytes.
+    pub(super) async fn page(
+        &self,
+        prefix: &str,
+        from: Option<&str>,
+    ) -> Result<ListPage, BackendError> {
+        let pattern = Key::new("", &format!("{prefix}*"));
+        let pattern =
+            pattern.map_err(|it| BackendError::not_applied(it.to_string()).permanent())?;
+        let mut connection = self.connection().await?;
+        let rows = DB::list(&mut connection, from.unwrap_or(prefix)).await;
+        let rows = rows.map_err(|it| error::of(it, &pattern))?;
+        // No key contains a control character, so no key is between the last key and the next page.
+        let next = rows.last().filter(|(key, _)| key.starts_with(prefix));
+        let next = next.map(|(key, _)| ListCursor::new(format!("{key}\u{1}")));
+        let mut held = Vec::new();
+        for (name, reading) in rows {
+            if name.starts_with(prefix)
+                && let Ok(key) = Key::new("", &name)
+            {
+                let state = Self::inspected(&key, &reading)?;
+                if state.holders > 0 {
+                    held.push((name, state));
+                }
+            }
+        }
+        Ok(ListPage::new(held, next))
     }
 
     async fn connection(&self) -> Result<PoolConnection<DB>, BackendError> {

@@ -21,7 +21,7 @@ async fn pool() -> MySqlPool {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool().await;
             async move || SqlBackend::<MySql>::new(pool.clone())
         }
@@ -31,7 +31,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool().await;
             async move || Faulty::sluggish(SqlBackend::<MySql>::new(pool.clone()), 1)
         }

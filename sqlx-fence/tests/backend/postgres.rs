@@ -25,7 +25,7 @@ pub(crate) async fn pool(name: &str) -> PgPool {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool("suite").await;
             async move || SqlBackend::<Postgres>::new(pool.clone())
         }
@@ -35,7 +35,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool("suite").await;
             async move || Faulty::sluggish(SqlBackend::<Postgres>::new(pool.clone()), 1)
         }

@@ -39,7 +39,7 @@ impl LockFile {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
             let file = LockFile::create().await;
             async move || file.backend()
         }
@@ -49,7 +49,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
             let file = LockFile::create().await;
             async move || Faulty::sluggish(file.backend(), 1)
         }

@@ -1,5 +1,6 @@
 //! One key's holders and waiters.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -7,8 +8,8 @@ use smallvec::SmallVec;
 use super::Step;
 use super::wait_queue::WaitQueue;
 use crate::backend::{
-    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Mode, Outcome,
-    Refusal, ReleaseAnswer, RenewAnswer,
+    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, HolderInfo, Inspection, Mode,
+    Outcome, Refusal, ReleaseAnswer, RenewAnswer,
 };
 use crate::{AttemptId, FencingToken};
 
@@ -45,10 +46,12 @@ pub(super) struct Holder {
     pub(super) downgraded: bool,
     /// The secret with which another attempt can accept the lock.
     pub(super) secret: Option<HandoverSecret>,
+    /// The label of the owner's manager. `None` until the owner confirms the grant.
+    pub(super) label: Option<Cow<'static, str>>,
 }
 
 /// The lease of the only holder of a key, in [`Mode::Exclusive`], under its token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(
     clippy::exhaustive_structs,
     reason = "backends construct this from their columns"
@@ -60,6 +63,15 @@ pub struct ExclusiveLease {
     pub token: FencingToken,
     /// The end of the lease, by the clock of the steps.
     pub expires: Duration,
+    /// The label of the holder's manager.
+    pub label: Option<Cow<'static, str>>,
+}
+
+impl Holder {
+    fn info(&self, now: Duration) -> HolderInfo {
+        let label = self.label.as_deref().map(str::to_owned);
+        HolderInfo::new(self.owner, self.mode, self.expires - now).labelled(label)
+    }
 }
 
 impl<W: Default> KeyState<W> {
@@ -93,6 +105,7 @@ impl<W: Default> KeyState<W> {
                 return Ok(AttemptAnswer::Refused(Refusal::HandoverSpent));
             };
             (holder.owner, holder.token, holder.secret) = (attempt.owner, None, None);
+            holder.label = None;
         }
         if self
             .holder(attempt.owner)
@@ -124,6 +137,7 @@ impl<W: Default> KeyState<W> {
             token: Some(token),
             downgraded: false,
             secret,
+            label: attempt.owner.label().map(Cow::Borrowed),
         });
         Ok(AttemptAnswer::Granted {
             token,
@@ -267,7 +281,19 @@ impl<W: Default> KeyState<W> {
         held
     }
 
-    /// Returns the holder, the remaining time of its lease, and the number of waiters.
+    /// Removes the holder with this [id](HolderInfo::id), and grants the lock to the next waiters. Returns false if the
+    /// key does not have this holder.
+    pub fn force_release_holder(&mut self, id: &str, step: &mut Step<'_, W>) -> bool {
+        self.settle(step);
+        let mut owners = self.holders.iter().map(|h| h.owner);
+        let Some(owner) = owners.find(|owner| owner.to_string() == id) else {
+            return false;
+        };
+        self.cleanup(owner, step);
+        true
+    }
+
+    /// Returns the holders, the remaining times of their leases, and the number of waiters.
     pub fn inspect(&mut self, step: &mut Step<'_, W>) -> Inspection {
         self.settle(step);
         let handed_on = self.holders.iter().filter(|h| h.token.is_none()).count();
@@ -278,6 +304,7 @@ impl<W: Default> KeyState<W> {
             token: self.holders.iter().filter_map(|h| h.token).max(),
             expires_in: latest,
             holders: self.holders.iter().map(|h| h.mode.size()).sum(),
+            held_by: self.holders.iter().map(|h| h.info(step.now)).collect(),
             waiting: self.queue.len() - handed_on,
         }
     }
@@ -303,6 +330,7 @@ impl<W: Default> KeyState<W> {
             owner: holder.owner,
             token: holder.token?,
             expires: holder.expires,
+            label: holder.label.clone(),
         })
     }
 
@@ -319,6 +347,7 @@ impl<W: Default> KeyState<W> {
                 token: Some(lease.token),
                 downgraded: false,
                 secret: None,
+                label: lease.label,
             });
         }
     }
@@ -376,6 +405,7 @@ impl<W: Default> KeyState<W> {
                     token: None,
                     downgraded: false,
                     secret: None,
+                    label: None,
                 });
             }
             place += 1;

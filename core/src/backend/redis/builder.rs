@@ -12,6 +12,7 @@ use super::Redis;
 use super::client::ServerClient;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
+use super::connection::client_name;
 use super::connection::push_handler;
 #[cfg(feature = "tls-rustls")]
 use super::connection::tls;
@@ -40,7 +41,7 @@ pub struct RedisBuilder {
     pub(super) heal: bool,
     pub(super) synced: Option<ReplicaRequirement>,
     fence_ttl: Option<Duration>,
-    connections: ConnectionSettings,
+    pub(super) connections: ConnectionSettings,
 }
 
 impl RedisBuilder {
@@ -227,6 +228,7 @@ impl RedisBuilder {
 
     async fn connect_url(self, url: &str) -> Result<Redis, ConnectError> {
         let scripts = self.scripts()?;
+        client_name::check(self.connections.client_name.as_ref())?;
         if is_cluster(url) {
             #[cfg(feature = "cluster")]
             {

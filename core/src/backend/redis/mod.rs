@@ -10,6 +10,7 @@ pub(crate) mod connection;
 pub(crate) mod error;
 mod failover_release_replay;
 pub(crate) mod keys;
+mod listing;
 pub(crate) mod protocol;
 mod release;
 mod renew;
@@ -31,9 +32,9 @@ use redis::{Cmd, Value};
 
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    Outcome, ReleaseAnswer, RenewAnswer, async_trait,
+    ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer, async_trait,
 };
-use crate::Key;
+use crate::{AttemptId, Key};
 use batch::Batcher;
 pub use builder::RedisBuilder;
 #[cfg(feature = "simulation")]
@@ -258,6 +259,7 @@ impl Backend for Redis {
             .with_handover(true)
             .with_once(true)
             .with_hold_at_least(true)
+            .with_list(true)
     }
 
     fn server_of(&self, key: &Key) -> u64 {
@@ -287,7 +289,7 @@ impl Backend for Redis {
         let command = self.scripts.downgrade.call(
             &LockKeys::of(&claim.key).all(),
             &[
-                &claim.owner.reveal(),
+                claim.owner.written(&mut AttemptId::buffer()),
                 &millis(claim.ttl),
                 &claim.token.to_string(),
             ],
@@ -308,7 +310,7 @@ impl Backend for Redis {
         let command = self.scripts.hand_over.call(
             &[claim.key.full(), &fence, companions.handover()],
             &[
-                &claim.owner.reveal(),
+                claim.owner.written(&mut AttemptId::buffer()),
                 &claim.token.to_string(),
                 &secret.reveal(),
                 &millis(claim.ttl),
@@ -353,9 +355,7 @@ impl Backend for Redis {
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
-        let names = LockKeys::of(key);
-        let command = self.scripts.inspect.call(&names.all(), &[]);
-        protocol::reply::inspected(self.servers.call(key, &command).await?)
+        Ok(self.view(key).await?.shown())
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
@@ -363,6 +363,18 @@ impl Backend for Redis {
         let command = self.scripts.force_release.call(&names.all(), &[]);
         let held: u8 = protocol::reply::read(self.servers.call(key, &command).await?)?;
         Ok(held == 1)
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        self.end_holder(key, id).await
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        self.page(prefix, cursor).await
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {

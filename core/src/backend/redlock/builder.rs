@@ -16,12 +16,12 @@ use super::quorum_node::QuorumNode;
 use super::settings::RedlockSettings;
 use crate::Error;
 use crate::backend::redis::builder::target;
-use crate::backend::redis::connection::push_handler;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::redis::connection::tls;
 #[cfg(feature = "credentials-provider")]
 use crate::backend::redis::connection::transport::Credentials;
 use crate::backend::redis::connection::transport::{ConnectionSettings, Target};
+use crate::backend::redis::connection::{client_name, push_handler};
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::topology::{check_server, check_version};
 use crate::backend::redis::url;
@@ -49,7 +49,7 @@ const LATE: Duration = Duration::from_millis(200);
 pub struct RedlockBuilder {
     urls: Vec<String>,
     settings: RedlockSettings,
-    connections: ConnectionSettings,
+    pub(crate) connections: ConnectionSettings,
 }
 
 impl RedlockBuilder {
@@ -168,6 +168,7 @@ impl RedlockBuilder {
 
     async fn connect_nodes(self) -> Result<Redlock, ConnectError> {
         self.settings.validate()?;
+        client_name::check(self.connections.client_name.as_ref())?;
         let waiters = WaiterRegistry::new();
         let targets = self.urls.iter().map(|url| self.target(url));
         let targets: Vec<_> = targets.collect::<Result<_, _>>()?;

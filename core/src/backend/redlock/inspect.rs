@@ -10,6 +10,7 @@ use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request;
 use crate::Key;
+use crate::backend::redis::protocol::inspection::info;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{BackendError, Inspection};
 
@@ -39,14 +40,32 @@ pub(super) async fn inspect(
     lefts.sort_unstable();
     let mut waiting: Vec<usize> = views.iter().map(|it| it.waiting).collect();
     waiting.sort_unstable();
+    // The majority ends when the first of its leases ends.
+    let left = lefts.len().checked_sub(needed).map(|it| lefts[it]);
+    let holder = elected.map(|owner| info(owner, 1, left));
     Ok(Inspection {
-        owner: elected.map(reply::holder_shown),
-        // All nodes of a majority have the same token, and the majority ends when the first of its leases ends.
+        owner: holder.as_ref().map(|holder| holder.id.clone()),
+        // All nodes of a majority have the same token.
         token: common(&tokens, needed).and_then(|it| it.try_into().ok()),
-        expires_in: lefts.len().checked_sub(needed).map(|it| lefts[it]),
+        expires_in: left,
         holders: usize::from(elected.is_some()),
+        held_by: holder.into_iter().collect(),
         waiting: waiting[waiting.len().saturating_sub(needed)],
     })
+}
+
+/// Takes a lock from its holder if the holder has this id. A lock has one holder, so this is a forced release.
+pub(super) async fn force_release_holder(
+    members: &[Arc<QuorumNode>],
+    key: &Key,
+    id: &str,
+    limit: Duration,
+) -> Result<bool, BackendError> {
+    let seen = inspect(members, key, limit).await?;
+    match seen.owner.is_some_and(|owner| owner == id) {
+        true => force_release(members, key, limit).await,
+        false => Ok(false),
+    }
 }
 
 /// Takes a lock from its holder on every reachable node. Returns false only if the lock definitely had no majority.

@@ -166,6 +166,10 @@ impl Backend for Redlock {
         inspect::force_release(&self.members, key, self.settings.node_timeout).await
     }
 
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        inspect::force_release_holder(&self.members, key, id, self.settings.node_timeout).await
+    }
+
     async fn interrupted(&self, _seen: u64) -> u64 {
         // An outage of one node does not end a lease, because a majority decides. Renewals detect the loss of a
         // majority.

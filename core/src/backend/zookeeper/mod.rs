@@ -111,8 +111,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
-    RenewAnswer,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ListCursor,
+    ListPage, ReleaseAnswer, RenewAnswer,
 };
 use crate::clock::LeaseInstant;
 use crate::{AttemptId, Key};
@@ -166,6 +166,7 @@ impl Backend for ZooKeeper {
             .with_fifo(true)
             .with_shared(true)
             .with_permits(true)
+            .with_list(true)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
@@ -220,8 +221,32 @@ impl Backend for ZooKeeper {
         let key = key.clone();
         let asked = async move |parts: Context| {
             let session = parts.link.session().await?;
-            let held = inspect::force(&session, &key).await;
+            let held = inspect::force(&session, &key, None).await;
             held.map_err(|error| failed(&error))
+        };
+        self.parts.carry_out(asked).await?
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        let (key, id) = (key.clone(), id.to_owned());
+        let asked = async move |parts: Context| {
+            let session = parts.link.session().await?;
+            let held = inspect::force(&session, &key, Some(&id)).await;
+            held.map_err(|error| failed(&error))
+        };
+        self.parts.carry_out(asked).await?
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        let (prefix, cursor) = (prefix.to_owned(), cursor.cloned());
+        let asked = async move |parts: Context| {
+            let session = parts.link.session().await?;
+            let page = inspect::list(&session, &prefix, cursor.as_ref()).await;
+            page.map_err(|error| failed(&error))
         };
         self.parts.carry_out(asked).await?
     }

@@ -66,6 +66,12 @@ pub trait LockDatabase: FencedDatabase {
         claims: &'c [&'c Claim],
     ) -> Answer<'c, Vec<AttemptId>>;
 
+    /// Reads the rows with leases of 100 keys, from the key `from` on.
+    fn list<'c>(
+        connection: &'c mut Self::Connection,
+        from: &'c str,
+    ) -> Answer<'c, Vec<(String, Reading)>>;
+
     /// Deletes the old rows among the next 1000 keys after `after`, and returns the last of these keys. Returns `None` if
     /// there are no keys after `after`.
     fn sweep<'c>(
@@ -103,8 +109,22 @@ macro_rules! shared_statements {
                     .bind(after.kept_until)
                     .bind(after.closed_until)
                     .bind(after.state.as_deref())
+                    .bind(after.label.as_deref())
                     .bind(expiry);
                 Ok(insert.execute(connection).await?.rows_affected() > 0)
+            })
+        }
+
+        fn list<'c>(
+            connection: &'c mut $connection,
+            from: &'c str,
+        ) -> Answer<'c, Vec<(String, Reading)>> {
+            Box::pin(async move {
+                let rows = sqlx::query(LIST).bind(from).fetch_all(connection).await?;
+                let rows = rows.iter();
+                // The key is a column of bytes on MySQL.
+                rows.map(|row| Ok((row.try_get_unchecked(9)?, reading(row)?)))
+                    .collect()
             })
         }
 
@@ -177,6 +197,7 @@ macro_rules! rows {
                 .bind(after.kept_until)
                 .bind(after.closed_until)
                 .bind(after.state.as_deref())
+                .bind(after.label.as_deref())
                 .bind(key)
                 .bind(after.version)
         }
@@ -193,6 +214,8 @@ macro_rules! rows {
                     kept_until: row.try_get(5)?,
                     closed_until: row.try_get(6)?,
                     state: row.try_get(7)?,
+                    // The label is a column of bytes on MySQL.
+                    label: row.try_get_unchecked(8)?,
                 }),
             };
             Ok(Reading {
