@@ -153,6 +153,7 @@
 //! | shortest hold time | none; [`Lock::hold_at_least`] |
 //! | wait | forever; [`Lock::wait`] |
 //! | key prefix | `lock:` |
+//! | label of the manager | host name and process id |
 //! | command timeout, backend retry timeout | 2 s, 10 s |
 //!
 //! # Testing your own code
@@ -183,8 +184,10 @@
 //!
 //! # Traces and metrics
 //!
-//! The span `leasehold.acquire` (`DEBUG`) has the fields `lock.key`, `lock.ttl`, `lock.owner`, `lock.token` and
-//! `lock.outcome`. Events:
+//! The span `leasehold.acquire` (`DEBUG`) has the fields `lock.key`, `lock.name`, `lock.label`, `lock.ttl`, `lock.owner`,
+//! `lock.token` and `lock.outcome`. `lock.name` is the [name](Lock::name) of the lock, and `lock.label` is the
+//! [label](LockManagerBuilder::label) of the manager. Each event with the field `lock.owner` also has `lock.label`.
+//! Events:
 //!
 //! - `WARN`: `leasehold.lost` (also for each lock that is held at a shutdown), `.attempt_failed`, `.wait_failed`,
 //!   `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_notifications`, `.evicting_server`,
@@ -197,7 +200,8 @@
 //! Metrics: `leasehold.acquires{outcome}`, `leasehold.acquire.duration{outcome}`, `leasehold.pending_acquires`,
 //! `leasehold.held_locks`, `leasehold.hold.duration`, `leasehold.ends{reason}`, `leasehold.renewals{outcome}`,
 //! `leasehold.releases{outcome}`, `leasehold.local_handoffs`, `leasehold.failures{command}`. No metric has
-//! the key as a label. The labels:
+//! the key as a label. For a lock with a [name](Lock::name), the metrics of acquires, of held locks and of their ends
+//! also have the label `name`. The other labels:
 //!
 //! | | |
 //! |---|---|

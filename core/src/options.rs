@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::backend::Mode;
 use super::label::MAX_LABEL_BYTES;
 
 /// The default TTL: with renewal on, a lock stays taken for this time after its holder has crashed.
@@ -47,6 +48,7 @@ pub const MAX_RESULT_BYTES: usize = 1024 * 1024;
 /// The options of one acquisition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LockOptions {
+    pub(crate) mode: Mode,
     pub(crate) ttl: Duration,
     /// The longest wait; `None` means that an acquire waits forever.
     pub(crate) wait: Option<Duration>,
@@ -63,6 +65,7 @@ pub(crate) struct LockOptions {
 impl Default for LockOptions {
     fn default() -> Self {
         Self {
+            mode: Mode::Exclusive,
             ttl: DEFAULT_TTL,
             wait: None,
             max_hold: None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::helpers::{eventually, fresh_name, in_time};
 use crate::backend::{Backend, Inspection};
-use crate::{EndReason, Error, LockManager};
+use crate::{EndReason, Error, ListedLock, LockList, LockManager};
 
 async fn manager<B: Backend>(connect: &impl AsyncFn() -> B, label: &str) -> LockManager {
     let manager = LockManager::builder().label(label);
@@ -16,6 +16,26 @@ async fn inspect(locks: &LockManager, key: &str) -> Inspection {
     loop {
         match locks.inspect(key).await {
             Ok(seen) => return seen,
+            Err(error) => assert!(error.is_temporary(), "{error}"),
+        }
+    }
+}
+
+/// Returns the next lock of a list, and repeats the request on temporary errors.
+async fn next(list: &mut LockList) -> Option<ListedLock> {
+    loop {
+        match list.next().await {
+            Ok(next) => return next,
+            Err(error) => assert!(error.is_temporary(), "{error}"),
+        }
+    }
+}
+
+/// Takes the lock from one holder, and repeats the request on temporary errors.
+async fn force(locks: &LockManager, key: &str, holder: &str) -> bool {
+    loop {
+        match locks.force_release_holder(key, holder).await {
+            Ok(forced) => return forced,
             Err(error) => assert!(error.is_temporary(), "{error}"),
         }
     }
@@ -100,8 +120,7 @@ pub async fn holders_of_permits_are_listed<B: Backend>(connect: impl AsyncFn() -
             .all(|it| it.expires_in.is_some_and(|left| !left.is_zero()))
     );
 
-    let forced = there.force_release_holder(&key, &large.id).await;
-    assert!(forced.expect("force"));
+    assert!(force(&there, &key, &large.id).await);
     let lost = in_time("the holder detects the loss", two.ended()).await;
     assert_eq!(lost.reason, EndReason::Gone);
     let seen = inspect(&here, &key).await;
@@ -110,8 +129,7 @@ pub async fn holders_of_permits_are_listed<B: Backend>(connect: impl AsyncFn() -
         (vec!["there"], 1),
         "{seen:?}"
     );
-    let forced = there.force_release_holder(&key, &large.id).await;
-    assert!(!forced.expect("force"));
+    assert!(!force(&there, &key, &large.id).await);
     assert!(one.is_valid());
 }
 
@@ -142,11 +160,9 @@ pub async fn a_lock_is_taken_from_its_holder_only<B: Backend>(connect: impl Asyn
     let locks = manager(&connect, "here").await;
     let key = fresh_name("taken");
     let _guard = locks.lock(&key).acquire().await.expect("acquire");
-    let other = locks.force_release_holder(&key, "0123456789ab").await;
-    assert!(!other.expect("force"));
+    assert!(!force(&locks, &key, "0123456789ab").await);
     let seen = inspect(&locks, &key).await;
-    let forced = locks.force_release_holder(&key, &seen.held_by[0].id).await;
-    assert!(forced.expect("force"));
+    assert!(force(&locks, &key, &seen.held_by[0].id).await);
     assert!(inspect(&locks, &key).await.is_free());
 }
 
@@ -209,7 +225,7 @@ pub async fn held_locks_are_listed<B: Backend>(connect: impl AsyncFn() -> B) {
     .await;
 
     let (mut list, mut listed) = (here.list(format!("{prefix}:")), BTreeMap::new());
-    while let Some(lock) = list.next().await.expect("a page") {
+    while let Some(lock) = next(&mut list).await {
         listed.insert(lock.key, lock.state);
     }
     assert_eq!(listed.len(), KEYS, "{:?}", listed.keys());
@@ -220,13 +236,7 @@ pub async fn held_locks_are_listed<B: Backend>(connect: impl AsyncFn() -> B) {
         assert_eq!(state.token, Some(guard.token()));
         assert!(state.expires_in.is_some());
     }
-    assert!(
-        here.list("no such prefix")
-            .next()
-            .await
-            .expect("a page")
-            .is_none()
-    );
+    assert!(next(&mut here.list("no such prefix")).await.is_none());
     waiter.abort();
 }
 
@@ -258,7 +268,7 @@ pub async fn shared_locks_are_listed<B: Backend>(connect: impl AsyncFn() -> B) {
         .await
         .expect("acquire");
     let (mut list, mut listed) = (locks.list(&prefix), BTreeMap::new());
-    while let Some(lock) = list.next().await.expect("a page") {
+    while let Some(lock) = next(&mut list).await {
         assert_eq!(lock.state.held_by[0].label.as_deref(), Some("here"));
         let holders = (lock.state.holders, lock.state.held_by.len());
         listed.insert(lock.key, holders);

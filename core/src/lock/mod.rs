@@ -63,7 +63,6 @@ pub struct Lock<K: Kind = Exclusive> {
     engine: Arc<Engine>,
     /// The error is boxed, so that a lock is cheap to move.
     key: Result<Key, Box<InvalidKey>>,
-    mode: Mode,
     handover: Option<Box<Handover>>,
     scope: Option<ReentrancyScope>,
     options: LockOptions,
@@ -105,7 +104,6 @@ impl Lock {
         Lock {
             engine: self.engine,
             key: self.key,
-            mode: self.mode,
             handover: self.handover,
             scope: Some(scope.clone()),
             options: self.options,
@@ -151,8 +149,8 @@ impl Lock<Permits> {
     }
 
     fn with_count(mut self, count: u32) -> Self {
-        if let Mode::Permits { of, .. } = self.mode {
-            self.mode = Mode::Permits { count, of };
+        if let Mode::Permits { of, .. } = self.options.mode {
+            self.options.mode = Mode::Permits { count, of };
         }
         self
     }
@@ -168,10 +166,9 @@ impl<K: Kind> Lock<K> {
         Self {
             engine,
             key: key.map_err(Box::new),
-            mode,
             handover: None,
             scope: None,
-            options,
+            options: LockOptions { mode, ..options },
             kind: PhantomData,
         }
     }
@@ -235,9 +232,9 @@ impl<K: Kind> Lock<K> {
 
     async fn take(self, may_wait: bool) -> Result<LockGuard<K>, Error> {
         let key = self.key.map_err(|error| *error)?;
-        let (mode, is_taken_up) = (self.mode, self.handover.is_some());
+        let (mode, is_taken_up) = (self.options.mode, self.handover.is_some());
         supported(mode, is_taken_up, &self.options, &self.engine, &key)?;
-        if let Mode::Permits { count, of } = self.mode {
+        if let Mode::Permits { count, of } = mode {
             validate_permits(count, of)?;
         }
         let can = self.engine.backend().capabilities();
@@ -250,12 +247,12 @@ impl<K: Kind> Lock<K> {
             return Ok(LockGuard::new(HoldRef::Shared(hold)));
         }
         if may_wait {
-            check_self_deadlock(self.mode, &self.engine, &key, scope)?;
+            check_self_deadlock(mode, &self.engine, &key, scope)?;
         }
         let patience = BusyPolicy::of(&self.options, may_wait);
         let wanted = AcquireRequest {
             key,
-            mode: self.mode,
+            mode,
             handover: self.handover,
             once: false,
         };
@@ -360,7 +357,6 @@ impl<K: Kind> Clone for Lock<K> {
         Self {
             engine: Arc::clone(&self.engine),
             key: self.key.clone(),
-            mode: self.mode,
             handover: self.handover.clone(),
             scope: self.scope.clone(),
             options: self.options,
@@ -373,7 +369,6 @@ impl<K: Kind> fmt::Debug for Lock<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
             .field("key", &self.key)
-            .field("mode", &self.mode)
             .field("options", &self.options)
             .finish_non_exhaustive()
     }

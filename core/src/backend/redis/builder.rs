@@ -98,7 +98,7 @@ impl RedisBuilder {
     /// Sets how long the server keeps the last fencing token of a key after its last acquisition. The default is two
     /// days, the minimum ten minutes, and the maximum a year.
     ///
-    /// Each key that was locked once uses about 225 bytes until the server deletes its token. If clients choose keys
+    /// Each key that was locked once uses about 250 bytes until the server deletes its token. If clients choose keys
     /// that are used once, such as idempotency keys, a shorter time saves memory. The managers of one server may use
     /// different times.
     ///

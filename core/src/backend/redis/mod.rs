@@ -59,7 +59,7 @@ use wait::waiter_registry::WaiterRegistry;
 /// that task has released the lock. The waiter queues immediately if its wait or the command timeout is shorter than
 /// 100 ms, or if its TTL is shorter than 2 s. With [`synced`](RedisBuilder::synced) every waiter queues immediately.
 ///
-/// A lock is a plain string key with a TTL. Its value is the owner's id, or a marker while there are several holders.
+/// A lock is a plain string key with a TTL. Its value is the owner's id and label, or a marker while there are several holders.
 /// So a lock also works with programs in other languages that lock with `SET key id NX PX` and release by comparing and
 /// deleting. Those programs do not queue, though. While waiters of this crate queue, a program that polls rarely finds
 /// the key free.
@@ -133,8 +133,9 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// # Keys
 ///
-/// The key `K` is the prefix and the lock's key. Its value is the owner's id, and it has a TTL. The auxiliary keys are
-/// in the same slot of a Cluster:
+/// The key `K` is the prefix and the lock's key. It has a TTL, and its value is the owner: the id of the attempt, followed
+/// by `@` and the [label](crate::LockManagerBuilder::label) of the manager, such as
+/// `6f1f0bd0-2d0a-4a0c-8f3e-0d8a9a3f7c11@web-3/4711`. The auxiliary keys are in the same slot of a Cluster:
 ///
 /// - `{K}:lh1:fence`: the last token and its owner. By default this key lasts for two days after the last acquisition,
 ///   or for up to 17 minutes less; see [`fence_ttl`](RedisBuilder::fence_ttl)
@@ -146,7 +147,10 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// Every key has a TTL.
 ///
-/// **Each key that is locked once keeps its last token for two days.** A million keys use about 225 MB, and a full
+/// `DEL K` has the same effect as [`force_release`](crate::LockManager::force_release), also for all readers and all
+/// permits of `K`, except that the server does not notify the waiters. The first waiter polls once a second.
+///
+/// **Each key that is locked once keeps its last token for two days.** A million keys use about 250 MB, and a full
 /// server (`noeviction`) does not grant locks. If clients choose keys, such as idempotency keys, limit the number of
 /// keys. For example, limit the requests of each client, or hash the key into a fixed number of names. Also watch
 /// `used_memory`. With a shorter [`fence_ttl`](RedisBuilder::fence_ttl) the server keeps tokens for a shorter time. A
@@ -168,6 +172,9 @@ use wait::waiter_registry::WaiterRegistry;
 /// +ssubscribe`. With [`RedisBuilder::synced`] the user also needs `+wait`. If the Sentinels have users,
 /// a user of the Sentinels needs `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master
 /// +sentinel|get-master-addr-by-name`.
+///
+/// With [`list`](crate::LockManager::list) the user also needs `+scan +strlen`. Connections get the
+/// [name](RedisBuilder::client_name) of their manager only with `+client|setname`.
 ///
 /// Without permission for the channels, the server does not notify waiters, and the waiters poll. Do not give
 /// `+@connection`: it includes `CLIENT PAUSE`, `CLIENT KILL` and `CLIENT TRACKING`, which stall and disconnect other

@@ -1,5 +1,6 @@
 //! Reads the state of a key from a majority.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,7 +92,7 @@ struct NodeView {
 }
 
 fn view(value: redis::Value) -> Result<NodeView, BackendError> {
-    let (owner, rest) = reply::holder_first(value)?;
+    let (owner, rest) = holder_first(value)?;
     let fields: Vec<&str> = rest.iter().map(String::as_str).collect();
     let [token, left, waiting] = fields[..] else {
         return Err(reply::unexpected_reply(&fields));
@@ -104,6 +105,14 @@ fn view(value: redis::Value) -> Result<NodeView, BackendError> {
             .parse()
             .map_err(|_| reply::unexpected_reply(&fields))?,
     })
+}
+
+/// Parses a reply whose first word is a holder. The id of another program may be any bytes.
+fn holder_first(value: redis::Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
+    let mut words: VecDeque<redis::Value> = reply::read::<Vec<redis::Value>>(value)?.into();
+    let holder = words.pop_front().ok_or_else(|| reply::unexpected_reply(&[]))?;
+    let rest = words.into_iter().map(reply::read).collect::<Result<_, _>>()?;
+    Ok((reply::read(holder)?, rest))
 }
 
 /// Returns the largest value that occurs at least `needed` times in the sorted values.

@@ -30,6 +30,9 @@
 //!   in-process backend, which are microseconds of the time of day. Compare tokens only for one key of one backend.
 //!   Before you move to another backend over the same fenced data, stop all holders and reset the stored tokens.
 //!   Otherwise the fence rejects all writes under this backend.
+//! - The name of a node contains the label of its manager, with `%2F` for a slash.
+//! - The first page of a [`list`](crate::LockManager::list) reads the names of all keys in the folder, because the server
+//!   does not divide them into pages. A server limits the size of this reply (`jute.maxbuffer`).
 //! - [`inspect`](crate::LockManager::inspect) cannot read the session timeouts of other managers, and returns its own
 //!   as `expires_in`.
 //!

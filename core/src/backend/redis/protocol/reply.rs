@@ -1,6 +1,5 @@
 //! Parses the replies of the scripts.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use redis::{FromRedisValue, Value, from_redis_value};
@@ -150,14 +149,6 @@ pub(crate) fn digits(value: Value, count: usize) -> Result<Vec<bool>, BackendErr
     let said: Option<Vec<bool>> = said.collect();
     said.filter(|said| said.len() == count)
         .ok_or_else(|| unexpected_reply(&[&digits]))
-}
-
-/// Parses a reply whose first word is a holder. The id of another program may be any bytes.
-pub(crate) fn holder_first(value: Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
-    let mut words: VecDeque<Value> = read::<Vec<Value>>(value)?.into();
-    let holder = words.pop_front().ok_or_else(|| unexpected_reply(&[]))?;
-    let rest = words.into_iter().map(read).collect::<Result<_, _>>()?;
-    Ok((read(holder)?, rest))
 }
 
 /// Returns bytes as text, lossily.
