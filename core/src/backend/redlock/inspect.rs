@@ -110,8 +110,13 @@ fn view(value: redis::Value) -> Result<NodeView, BackendError> {
 /// Parses a reply whose first word is a holder. The id of another program may be any bytes.
 fn holder_first(value: redis::Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
     let mut words: VecDeque<redis::Value> = reply::read::<Vec<redis::Value>>(value)?.into();
-    let holder = words.pop_front().ok_or_else(|| reply::unexpected_reply(&[]))?;
-    let rest = words.into_iter().map(reply::read).collect::<Result<_, _>>()?;
+    let holder = words
+        .pop_front()
+        .ok_or_else(|| reply::unexpected_reply(&[]))?;
+    let rest = words
+        .into_iter()
+        .map(reply::read)
+        .collect::<Result<_, _>>()?;
     Ok((reply::read(holder)?, rest))
 }
 
