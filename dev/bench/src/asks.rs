@@ -1,8 +1,11 @@
 //! The requirements of the library, as ratios within one run, and the measured values.
 
 use crate::answer::{Answer, Bound, answer};
+use crate::contestant::databases::BY_HAND;
 use crate::ledger::{Ledger, Place};
-use crate::workload::{contended, growth, handoff, held, in_process, sql, uncontended, waiters};
+use crate::workload::{
+    contended, growth, handoff, held, in_process, sql, sql_locks, uncontended, waiters,
+};
 
 const OURS: &str = "leasehold";
 const SCRIPTS: &str = "same scripts by hand";
@@ -18,6 +21,7 @@ pub(crate) fn all(ledger: &Ledger) -> Vec<Answer> {
     answers.extend(in_process(ledger));
     answers.extend(growth(ledger));
     answers.extend(fenced_pool(ledger));
+    answers.extend(sql_locks(ledger));
     answers
 }
 
@@ -273,6 +277,20 @@ fn fenced_pool(ledger: &Ledger) -> Vec<Answer> {
             ratio(sql::SQLITE),
         ),
     ]
+}
+
+fn sql_locks(ledger: &Ledger) -> Vec<Answer> {
+    let databases = [sql_locks::POSTGRES, sql_locks::MARIADB, sql_locks::SQLITE];
+    let ask = |workload: &'static str| {
+        let metric = sql_locks::PAIR;
+        answer(
+            format!("9. {workload}, 1 task: p50 by the same SQL by hand"),
+            Bound::AtMost(1.2),
+            " ×",
+            ledger.ratio(Place { workload, metric }, OURS, BY_HAND),
+        )
+    };
+    databases.map(ask).into()
 }
 
 /// Returns the largest figure of the others, divided by the first figure.

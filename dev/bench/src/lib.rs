@@ -9,7 +9,7 @@
 //! contestant with the first one of the table, and is the median of the ratios within each round. Compare ratios of one
 //! run, never figures of two runs. The end of the report lists the requirements, and whether this run met them.
 //!
-//! Redis writes nothing to its disk, and `ZooKeeper` does not sync to it. The peers run with their own defaults.
+//! Redis writes nothing to its disk. `ZooKeeper` and the databases of `SQL locks` do not sync to it. The peers run with their own defaults.
 //!
 //! Heap and metrics are counted in processes of the program `counted`. So counting does not slow the measured
 //! allocations, and the measured library has its default features.

@@ -43,6 +43,21 @@ impl Outcome {
         }
     }
 
+    /// Joins the outcomes of several plans with the same contestants.
+    pub(crate) fn joined(parts: Vec<Self>) -> Self {
+        let mut joined = Self::none();
+        for part in parts {
+            joined.rows.extend(part.rows);
+            joined.void.0 += part.void.0;
+            joined.void.1 += part.void.1;
+        }
+        let mut contestants: Vec<_> = joined.rows.iter().map(|row| row.contestant).collect();
+        contestants.dedup();
+        let place = |row: &Row| contestants.iter().position(|it| *it == row.contestant);
+        joined.rows.sort_by_key(place);
+        joined
+    }
+
     /// Creates the outcome of a workload without slices.
     pub(crate) fn single(contestant: &'static str, figures: &[(&'static str, f64)]) -> Self {
         Self {
@@ -104,5 +119,34 @@ pub(crate) fn figure(value: f64) -> String {
         v if v >= 1.0 => format!("{value:.2}"),
         0.0 => "0".to_owned(),
         _ => format!("{value:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn joined_outcomes_have_all_rows_of_a_contestant_together() {
+        let part = |metric| Outcome {
+            rows: ["ours", "theirs"]
+                .map(|it| Row::single(it, metric, 1.0))
+                .into(),
+            void: (1, 2),
+        };
+        let joined = Outcome::joined(vec![part("a"), part("b")]);
+        let rows: Vec<_> = joined
+            .rows
+            .iter()
+            .map(|it| (it.contestant, it.metric))
+            .collect();
+        let expected = [
+            ("ours", "a"),
+            ("ours", "b"),
+            ("theirs", "a"),
+            ("theirs", "b"),
+        ];
+        assert_eq!(rows, expected);
+        assert_eq!(joined.void, (2, 4));
     }
 }

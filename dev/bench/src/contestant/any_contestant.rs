@@ -10,6 +10,7 @@ use super::quorum::Quorum;
 use super::redlock::Redlock;
 use super::rslock::Rslock;
 use super::scripts::Scripts;
+use super::sql::{AdvisoryLock, ForUpdate, Statements};
 use crate::BoxError;
 
 /// A connected contestant.
@@ -26,6 +27,9 @@ pub(crate) enum AnyContestant {
     Redlock(Redlock),
     AsyncRedisLock(AsyncRedisLock),
     DistributedLockRedis(DistributedLockRedis),
+    Statements(Statements),
+    AdvisoryLock(AdvisoryLock),
+    ForUpdate(ForUpdate),
 }
 
 impl AnyContestant {
@@ -42,6 +46,9 @@ impl AnyContestant {
             Self::Redlock(it) => visitor.visit(it).await,
             Self::AsyncRedisLock(it) => visitor.visit(it).await,
             Self::DistributedLockRedis(it) => visitor.visit(it).await,
+            Self::Statements(it) => visitor.visit(it).await,
+            Self::AdvisoryLock(it) => visitor.visit(it).await,
+            Self::ForUpdate(it) => visitor.visit(it).await,
         }
     }
 }

@@ -8,19 +8,27 @@ use crate::BoxError;
 #[derive(Debug, Clone)]
 pub(crate) struct Leasehold {
     locks: LockManager,
+    /// The manager of another process, in workloads that use it.
+    other: Option<LockManager>,
 }
 
 impl Leasehold {
     pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
         let locks = LockManager::connect(url).await?;
-        Ok(Self { locks })
+        Ok(Self { locks, other: None })
     }
 
     /// Connects to new nodes, which will not be restarted.
     pub(super) async fn on_nodes(urls: &[String]) -> Result<Self, BoxError> {
         let nodes = Redlock::new(urls).durable_nodes(true).connect().await?;
         let locks = LockManager::new(nodes);
-        Ok(Self { locks })
+        Ok(Self { locks, other: None })
+    }
+
+    /// Uses a second manager as another process does.
+    pub(super) fn twice([locks, other]: [LockManager; 2]) -> Self {
+        let other = Some(other);
+        Self { locks, other }
     }
 }
 
@@ -34,5 +42,12 @@ impl Contestant for Leasehold {
     async fn release(&self, guard: LockGuard) -> Result<(), BoxError> {
         guard.release().await?;
         Ok(())
+    }
+
+    fn elsewhere(&self) -> Self {
+        Self {
+            locks: self.other.clone().unwrap_or_else(|| self.locks.clone()),
+            other: None,
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod any_contestant;
 mod async_redis_lock;
 mod bare;
+pub(crate) mod databases;
 pub(crate) mod distkit;
 mod distributed_lock_redis;
 mod drawing;
@@ -13,6 +14,7 @@ mod quorum;
 mod redlock;
 mod rslock;
 pub(crate) mod scripts;
+mod sql;
 mod way;
 
 use std::future::Future;
@@ -34,6 +36,12 @@ pub(crate) trait Contestant: Clone + Send + Sync + 'static {
     fn acquire(&self, key: &str) -> impl Future<Output = Result<Self::Held, BoxError>> + Send;
 
     fn release(&self, held: Self::Held) -> impl Future<Output = Result<(), BoxError>> + Send;
+
+    /// Returns this contestant as another process has it, with the same server. Only a contestant that notifies or queues
+    /// within a process differs there.
+    fn elsewhere(&self) -> Self {
+        self.clone()
+    }
 
     /// Returns whether the contestant can wait for a held lock. One that cannot wait is only measured with a single
     /// task.

@@ -1,7 +1,7 @@
 use super::environment::Workload;
 use super::{
     contended, day_later, growth, handoff, held, in_process, kinds, nested, nodes, overhead,
-    passes, sql, tower, uncontended, waiters,
+    passes, sql, sql_locks, tower, uncontended, waiters,
 };
 
 pub(crate) fn all() -> Vec<Box<dyn Workload>> {
@@ -42,5 +42,8 @@ pub(crate) fn all() -> Vec<Box<dyn Workload>> {
     all.push(Box::new(sql::Sql::Postgres));
     all.push(Box::new(sql::Sql::MariaDb));
     all.push(Box::new(sql::Sql::Sqlite));
+    all.push(Box::new(sql_locks::SqlLocks::Postgres));
+    all.push(Box::new(sql_locks::SqlLocks::MariaDb));
+    all.push(Box::new(sql_locks::SqlLocks::Sqlite));
     all
 }

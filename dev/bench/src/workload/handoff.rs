@@ -24,19 +24,34 @@ const HOLD_MICROS: std::ops::Range<u64> = 50_000..100_000;
 #[derive(Debug)]
 pub(crate) struct HandOff {
     times: usize,
+    /// Whether the waiter is in another process than the holder.
+    is_remote: bool,
 }
 
 impl HandOff {
-    pub(crate) const ONE: Self = Self { times: 3 };
+    pub(crate) const ONE: Self = Self {
+        times: 3,
+        is_remote: false,
+    };
+
+    /// To another process.
+    pub(crate) const REMOTE: Self = Self {
+        times: 2,
+        is_remote: true,
+    };
 }
 
 impl Visitor for HandOff {
     type Output = Result<Done, BoxError>;
 
     async fn visit<C: Contestant>(&self, contestant: &C) -> Result<Done, BoxError> {
+        let waiter = match self.is_remote {
+            true => contestant.elsewhere(),
+            false => contestant.clone(),
+        };
         let mut took = Vec::new();
         for _ in 0..self.times {
-            took.push(hand_off(contestant).await?.as_secs_f64() * 1e3);
+            took.push(hand_off(contestant, &waiter).await?.as_secs_f64() * 1e3);
         }
         took.sort_by(f64::total_cmp);
         Ok(Done {
@@ -47,17 +62,17 @@ impl Visitor for HandOff {
     }
 }
 
-async fn hand_off<C: Contestant>(contestant: &C) -> Result<Duration, BoxError> {
+async fn hand_off<C: Contestant>(contestant: &C, waiter: &C) -> Result<Duration, BoxError> {
     let key = format!("handoff:{}", Uuid::new_v4());
     let held = contestant.acquire(&key).await?;
     let asking = Arc::new(Notify::new());
     let waiting = {
-        let (contestant, asking) = (contestant.clone(), Arc::clone(&asking));
+        let (waiter, asking) = (waiter.clone(), Arc::clone(&asking));
         tokio::spawn(async move {
             asking.notify_one();
-            let held = contestant.acquire(&key).await?;
+            let held = waiter.acquire(&key).await?;
             let granted = Instant::now();
-            contestant.release(held).await?;
+            waiter.release(held).await?;
             Ok::<_, BoxError>(granted)
         })
     };

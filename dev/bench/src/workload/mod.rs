@@ -14,6 +14,7 @@ mod nodes;
 mod overhead;
 mod passes;
 pub(crate) mod sql;
+pub(crate) mod sql_locks;
 mod tower;
 pub(crate) mod uncontended;
 pub(crate) mod waiters;
