@@ -11,7 +11,7 @@ use uuid::{Builder, Uuid};
 use super::label::MAX_LABEL_BYTES;
 
 /// The number of characters of an id without a label.
-#[cfg(any(test, feature = "redis"))]
+#[cfg(feature = "redis")]
 const ID_CHARS: usize = uuid::fmt::Hyphenated::LENGTH;
 
 /// The number of characters of an id with the longest label, as Redis stores it.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::backend::Mode;
-use super::label::MAX_LABEL_BYTES;
+use super::label::{self, MAX_LABEL_BYTES};
 
 /// The default TTL: with renewal on, a lock stays taken for this time after its holder has crashed.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(30);
@@ -127,6 +127,13 @@ pub(crate) const fn validate_permits(asked: u32, of: u32) -> Result<(), InvalidO
         return Err(InvalidOption::Permits { asked, of });
     }
     Ok(())
+}
+
+/// Returns a valid label in the form that attempt ids contain.
+pub(crate) fn validate_label(label: &str) -> Result<&'static str, InvalidOption> {
+    label::validated(label).ok_or_else(|| InvalidOption::Label {
+        value: label.chars().take(MAX_LABEL_BYTES).collect(),
+    })
 }
 
 /// The limits that a manager sets for its backend.
@@ -254,6 +261,15 @@ mod tests {
             Err("max_hold is 0ns, which is too short; give at least 1ms".to_owned())
         );
         assert_eq!(with(|o| o.hold_at_least = Some(MAX_TTL)), Ok(()));
+        let long = "x".repeat(MAX_LABEL_BYTES + 1);
+        let error = validate_label(&long).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!(
+                "label is {:?}, but must have 1 to 64 printable ASCII characters, without spaces",
+                &long[1..]
+            )
+        );
         assert_eq!(
             with(|o| o.hold_at_least = Some(MAX_TTL + Duration::from_secs(1))),
             Err("hold_at_least is 86401s, which is too long; give at most 86400s".to_owned())

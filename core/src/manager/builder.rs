@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::connect::backend_at;
 use super::lock_manager::LockManager;
 use crate::backend::Backend;
-use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
+use crate::options::{DEFAULT_PREFIX, Limits, LockOptions, validate_label};
 use crate::{Error, Key, label};
 
 /// Configures a [`LockManager`]. [`LockManager::builder`] returns a `LockManagerBuilder`.
@@ -162,7 +162,7 @@ impl LockManagerBuilder {
         // A prefix is valid if a short key with this prefix is valid.
         Key::new(&self.prefix, "k")?;
         if let Some(label) = &self.label {
-            label::validated(label)?;
+            validate_label(label)?;
         }
         Ok(self.limits.validate()?)
     }
@@ -171,7 +171,7 @@ impl LockManagerBuilder {
         let can = backend.capabilities();
         self.defaults.validate(can.least_ttl, can.most_ttl)?;
         let label = match &self.label {
-            Some(label) => label::validated(label)?,
+            Some(label) => validate_label(label)?,
             None => label::of_process(),
         };
         Ok(LockManager::with_parts(

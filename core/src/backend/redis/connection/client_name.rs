@@ -9,7 +9,7 @@ use crate::backend::ConnectError;
 use crate::backend::redis::RedisBuilder;
 #[cfg(feature = "redlock")]
 use crate::backend::redlock::RedlockBuilder;
-use crate::label;
+use crate::options::validate_label;
 use crate::runtime::timeout;
 
 impl RedisBuilder {
@@ -34,7 +34,7 @@ impl RedlockBuilder {
 
 /// Checks the name that a builder sets.
 pub(crate) fn check(name: Option<&Arc<str>>) -> Result<(), ConnectError> {
-    name.map_or(Ok(()), |name| Ok(label::validated(name).map(drop)?))
+    name.map_or(Ok(()), |name| Ok(validate_label(name).map(drop)?))
 }
 
 /// Names a connection. The name is only for operators, so a connection is usable even if the server refuses the name. If
