@@ -39,13 +39,13 @@ impl<K: Kind> Lock<K> {
     /// to about a second later. Until then the lock counts as held in [`inspect`](crate::LockManager::inspect), and
     /// [`force_release`](crate::LockManager::force_release) ends it.
     ///
-    /// - All kinds of release are alike: [`release`](LockGuard::release), a dropped guard, the end of [`run`](Self::run),
-    ///   and the shutdown of the manager.
+    /// - All kinds of release are alike: [`release`](crate::LockGuard::release), a dropped guard, the end of
+    ///   [`run`](Self::run), and the shutdown of the manager.
     /// - The TTL is at least `hold_at_least`. After a crash, the lock stays taken until its last lease has expired.
     /// - If the guard is lost before, for example at [`max_hold`](Self::max_hold), the lock also stays taken.
-    /// - A [downgraded](LockGuard::downgrade) lock keeps the time of the writer. After a
-    ///   [handover](LockGuard::hand_over) only the [time of the new holder](crate::Accept::hold_at_least) applies. The
-    ///   time of a [reentrant](Lock::reentrant) lock counts from the first acquire in the scope.
+    /// - A [downgraded](crate::LockGuard::downgrade) lock keeps the time of the writer. After a
+    ///   [handover](crate::LockGuard::hand_over) only the [time of the new holder](crate::Accept::hold_at_least) applies.
+    ///   The time of a [reentrant](Lock::reentrant) lock counts from the first acquire in the scope.
     /// - In a read-write lock or a semaphore, the share of this holder stays taken.
     ///
     /// The maximum is the longest TTL of the backend; see [`capabilities`](crate::LockManager::capabilities). `ZooKeeper`
@@ -78,15 +78,15 @@ impl<K: Kind> Lock<K> {
         self
     }
 
-    /// Turns automatic renewal off: only [`LockGuard::renew`] renews the lease.
+    /// Turns automatic renewal off: only [`LockGuard::renew`](crate::LockGuard::renew) renews the lease.
     pub fn without_renewal(mut self) -> Self {
         self.options.renewal = false;
         self
     }
 
     /// Sets the name of this lock in metrics and spans, so that you see which lock is contended. Each metric of
-    /// [acquires and held locks](crate#traces-and-metrics) then has the label `name`. Use one name for all keys of a kind,
-    /// such as `account` for `account:1` and `account:2`. Without a name the metrics do not have this label.
+    /// [acquires and held locks](crate#traces-and-metrics) then has the label `name`. Use one name for all keys of a
+    /// kind, such as `account` for `account:1` and `account:2`. Without a name the metrics do not have this label.
     ///
     /// # Examples
     ///
