@@ -4,6 +4,7 @@ mod acquire;
 mod batch;
 pub(crate) mod builder;
 pub(crate) mod client;
+mod client_name;
 #[cfg(feature = "cluster")]
 mod cluster;
 pub(crate) mod connection;

@@ -49,7 +49,7 @@ const LATE: Duration = Duration::from_millis(200);
 pub struct RedlockBuilder {
     urls: Vec<String>,
     settings: RedlockSettings,
-    pub(crate) connections: ConnectionSettings,
+    connections: ConnectionSettings,
 }
 
 impl RedlockBuilder {
@@ -132,6 +132,13 @@ impl RedlockBuilder {
         provider: impl StreamingCredentialsProvider + 'static,
     ) -> Self {
         self.connections.credentials = Some(Credentials(Arc::new(provider)));
+        self
+    }
+
+    /// Names every connection on the nodes: see
+    /// [`RedisBuilder::client_name`](crate::backend::redis::RedisBuilder::client_name).
+    pub fn client_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.connections.client_name = Some(name.into());
         self
     }
 
