@@ -261,6 +261,7 @@ mod lock_set;
 mod macro_support;
 mod manager;
 mod metrics;
+mod mode;
 mod options;
 mod reentrant;
 mod runtime;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::backend::Mode;
 use super::label::{self, MAX_LABEL_BYTES};
+use super::mode::Mode;
 
 /// The default TTL: with renewal on, a lock stays taken for this time after its holder has crashed.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(30);

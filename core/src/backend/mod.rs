@@ -34,8 +34,9 @@ use std::time::{Duration, Instant};
 pub use async_trait::async_trait;
 
 pub use super::error::{Applied, BackendError, ConnectError};
+pub use super::mode::Mode;
 use super::{AttemptId, Key};
-pub use attempt::{Attempt, Claim, Handover, HandoverSecret, Mode};
+pub use attempt::{Attempt, Claim, Handover, HandoverSecret};
 pub use capabilities::Capabilities;
 pub use listing::{ListCursor, ListPage};
 pub use memory::InProcess;

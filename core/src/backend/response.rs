@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use super::Outcome;
-use super::attempt::Mode;
+use super::{Mode, Outcome};
 use crate::{AttemptId, FencingToken};
 
 /// The reply to an attempt.
