@@ -4,11 +4,25 @@ use std::sync::Arc;
 
 use crate::backend::Claim;
 use crate::held_context::{self, HeldFrame};
-use crate::lock::kind::Current;
-use crate::{Error, Key, LockHandle, NoCurrentLockError};
+use crate::lock::kind::{Current, Fenced};
+use crate::{Error, Key, LockGuard, LockHandle, NoCurrentLockError};
 
 /// A lock that the current task holds, and that has a fencing token: see [`current_lock`].
 pub type CurrentLock = LockHandle<Current>;
+
+/// Views a held lock as the current lock, for functions that accept any kind of lock with a token.
+impl<K: Fenced> From<&LockGuard<K>> for CurrentLock {
+    fn from(guard: &LockGuard<K>) -> Self {
+        Self::from(&guard.handle())
+    }
+}
+
+/// Views a held lock as the current lock, for functions that accept any kind of lock with a token.
+impl<K: Fenced> From<&LockHandle<K>> for CurrentLock {
+    fn from(handle: &LockHandle<K>) -> Self {
+        Self::new(handle.lease())
+    }
+}
 
 /// Returns the innermost lock with a fencing token that the current task holds.
 ///

@@ -270,6 +270,34 @@ pub(crate) fn release_failed(claim: &Claim, error: &BackendError) {
     });
 }
 
+pub(crate) fn elected(claim: &Claim) {
+    tell(|| {
+        event!(
+            debug,
+            "leasehold.elected",
+            { lock.key = claim.key.name(), lock.owner = %claim.owner, lock.token = claim.token.get() },
+            "a candidate leads"
+        );
+    });
+}
+
+/// Emits the end of a term, after the body was dropped and the lock was released.
+pub(crate) fn term_ended(claim: &Claim, outcome: &'static str, led_for: Duration) {
+    tell(|| {
+        event!(
+            debug,
+            "leasehold.term_ended",
+            {
+                lock.key = claim.key.name(),
+                lock.token = claim.token.get(),
+                outcome = outcome,
+                led_for = ?led_for,
+            },
+            "the term of a leader has ended"
+        );
+    });
+}
+
 #[cfg(feature = "macros")]
 pub(crate) fn skipped(key: &Key) {
     tell(|| {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZeroI64;
 use std::str::FromStr;
+use std::time::{Duration, SystemTime};
 
 use super::escaped_text::Shown;
 
@@ -31,6 +32,11 @@ impl FencingToken {
     #[must_use]
     pub const fn get(self) -> i64 {
         self.0.get()
+    }
+
+    /// Returns when a backend generated the token, if its tokens are microseconds since 1970.
+    pub(crate) fn generated_at(self) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_micros(self.0.get().unsigned_abs())
     }
 }
 

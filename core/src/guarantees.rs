@@ -16,8 +16,8 @@
 //! clocks also count the time for which a machine is suspended. Second, the backend [does not lose its
 //! data](#data-loss).
 //!
-//! The time of day on a client does not matter. A Redis server ends leases by its own time of day. If its clock is set
-//! forward, leases end too early: slew the clock, do not step it. After a promotion, or after a slot of a Cluster has
+//! The time of day on a client does not matter. A Redis server or a SQL database ends leases by its own time of day, and
+//! `SQLite` by that of the machine. If this clock is set forward, leases end too early: slew the clock, do not step it. After a promotion, or after a slot of a Cluster has
 //! moved, the new server uses its own time of day. A lease may then end too early by the difference between the two
 //! clocks.
 //!
@@ -155,6 +155,12 @@
 //!   clocks. Under the same faults, writes without a fence are lost. The same holds for writes through a `FencedPool` of
 //!   `leasehold-sqlx`, by code that uses no token.
 //!   `leasehold_nemesis::matrix::under_a_fence_nothing_is_lost_whatever_happens_to_the_locks`
+//! - A `LockedTransaction` under a lock in the same database commits only if no other client has acquired the lock. A
+//!   transaction whose lock was lost writes nothing, and the next holder sees all writes of a committed transaction.
+//!   `leasehold_sqlx::locked::history::on_postgres::no_update_is_lost_and_a_plain_transaction_loses_some`,
+//!   `leasehold_sqlx::locked::history::on_mariadb::no_update_is_lost_and_a_plain_transaction_loses_some`,
+//!   `leasehold_sqlx::locked::history::on_sqlite::no_update_is_lost_and_a_plain_transaction_loses_some`,
+//!   `leasehold_sqlx::locked::deferred::the_next_holder_waits_for_deferred_triggers_and_sees_their_writes`
 //! - A single fenced statement changes no row that a later holder has written. `leasehold_sqlx::it::rows::on_postgres`,
 //!   `leasehold_sqlx::it::rows::on_mariadb`, `leasehold_sqlx::it::rows::on_sqlite`
 //! - `Fence::begin` and a single fenced statement do not see each other. If `Fence::query` writes a row anywhere, use
@@ -180,7 +186,8 @@
 //!
 //! - A lock is free, or granted to its first waiter, at most one TTL after its holder stopped renewing.
 //!   `leasehold::conformance::contract::a_lease_runs_out`, `leasehold_model::holds::deaths`,
-//!   `leasehold_nemesis::processes::order::processes_that_are_killed_delay_the_others_by_no_more_than_the_bound`
+//!   `leasehold_nemesis::processes::order::processes_that_are_killed_delay_the_others_by_no_more_than_the_bound`,
+//!   `leasehold_nemesis::processes::sqlite::killed_and_stopped_processes_exclude_each_other_and_no_lock_outlives_its_lease`
 //! - A live holder keeps its lock, however long its work takes.
 //!   `leasehold::conformance::behaviour::a_held_lock_is_renewed`,
 //!   `leasehold_nemesis::short_lease::a_lease_of_300_ms_is_kept_for_ten_seconds`,
@@ -367,6 +374,11 @@
 //!   `leasehold::zookeeper::ensemble::a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in`,
 //!   `leasehold::zookeeper::attempts::a_place_of_a_session_before_is_not_taken_for_ones_own`
 //!
+//! - **A SQL database** that loses no commits provides exclusion and the order of the queue. In a `SQLite` file, which
+//!   the processes of one machine share without a server, this holds although processes are killed or stopped at any
+//!   time, also in the middle of a write.
+//!   `leasehold_nemesis::processes::sqlite::killed_and_stopped_processes_exclude_each_other_and_no_lock_outlives_its_lease`
+//!
 //! # What does not hold
 //!
 //! - A lock alone does not protect data, as explained above. Two guards can be valid when a primary crashes, or when a
@@ -424,6 +436,7 @@
 //!
 //! [`Redlock`]: crate::backend::redlock::Redlock
 
+pub mod elections;
 #[cfg(feature = "once")]
 #[cfg_attr(docsrs, doc(cfg(feature = "once")))]
 pub mod once;

@@ -107,6 +107,7 @@
 //! | [`Lock::try_acquire`] | a [`LockGuard`], or `None` if the lock is busy, which is not an error; otherwise [`Error`] |
 //! | [`LockSet::acquire`] | a [`LockSetGuard`] for all of the keys, or an [`Error`] and no lock |
 //! | [`Lock::run`] | the body's output, after the lock was released or its release was moved to the background; an error if the lock was not acquired or was lost |
+//! | [`Election::campaign`] | the body's output, after the lock was released; an error if the manager was shut down, or if the backend failed permanently |
 //! | [`LockGuard::run`] | the body's result, or [`Error::Lost`] |
 //! | [`LockGuard::release`] | nothing, or [`Error::Lost`] if the lock was already lost |
 //!
@@ -121,6 +122,8 @@
 //! | several locks as one | no other holder, on any of their keys | [`LockManager::lock_all`] |
 //! | a reader's lock | other readers | [`LockManager::rw_lock`] |
 //! | permits of a semaphore | other holders, as long as permits are left | [`LockManager::semaphore`] |
+//!
+//! The holder of an exclusive lock can also be a leader that is elected again and again: [`LockManager::election`].
 //!
 //! # Annotating a function
 //!
@@ -177,7 +180,7 @@
 //! | `redis` (default) | [`backend::redis`], `LockManager::connect`, and fenced data: `RedisFenceStore`, `FencedPipeline` |
 //! | `redlock` | `redlock://` and `backend::redlock`: locks on a majority of independent Redis servers |
 //! | `sentinel` | `redis+sentinel://`: the primary that the Redis Sentinels report, also after a failover |
-//! | `test-util` | `LockGuard::simulate_loss` |
+//! | `test-util` | `LockGuard::simulate_loss`, `LockHandle::simulate_loss` |
 //! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
 //! | `zookeeper` | `backend::zookeeper`: locks on a `ZooKeeper` ensemble, and when to choose it |
 //! | `zookeeper-tls` | `zookeeper+tls://`: TLS to `ZooKeeper`, with rustls |
@@ -192,7 +195,7 @@
 //! - `WARN`: `leasehold.lost` (also for each lock that is held at a shutdown), `.attempt_failed`, `.wait_failed`,
 //!   `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_notifications`, `.evicting_server`,
 //!   `.unfit_node`
-//! - `DEBUG`: `.given_up`, `.released`, `.skipped`
+//! - `DEBUG`: `.given_up`, `.released`, `.skipped`, `.elected`, `.term_ended` (of a leader, with its `outcome`)
 //! - `TRACE`: `.renewed`, `.cleaned_up`
 //!
 //! Each event repeats its name in the field `event`, because text and JSON subscribers omit event names.
@@ -291,6 +294,7 @@ pub use key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};
 pub use label::MAX_LABEL_BYTES;
 pub use lock::Lock;
 pub use lock::accept::Accept;
+pub use lock::election::{Election, Leader};
 pub use lock::guard::LockGuard;
 pub use lock::held_handle::LockHandle;
 pub use lock::kind;
@@ -336,12 +340,10 @@ pub mod __private {
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-/// Compiles the examples in the guide. The crates `leasehold-sqlx` and `leasehold-tower` compile the chapters about
-/// themselves.
+/// Compiles the examples in the guide. The crates `leasehold-sqlx` and `leasehold-tower` compile the chapters that use
+/// them.
 #[cfg(all(doctest, feature = "macros", feature = "redis"))]
 mod guide {
-    #[doc = include_str!("../../docs/guide/01-first-lock.md")]
-    struct FirstLock;
     #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/02-waiting.md")]
     struct Waiting;
@@ -352,9 +354,6 @@ mod guide {
     #[cfg(all(feature = "cron", feature = "once"))]
     #[doc = include_str!("../../docs/guide/06-annotated-functions.md")]
     struct AnnotatedFunctions;
-    #[cfg(all(feature = "redlock", feature = "zookeeper"))]
-    #[doc = include_str!("../../docs/guide/08-backends.md")]
-    struct Backends;
     #[cfg(feature = "blocking")]
     #[doc = include_str!("../../docs/guide/09-blocking-code.md")]
     struct BlockingCode;

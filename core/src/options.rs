@@ -56,6 +56,8 @@ pub(crate) struct LockOptions {
     /// How long the lock stays taken at least, even if it is released before.
     pub(crate) hold_at_least: Option<Duration>,
     pub(crate) renewal: bool,
+    /// Whether an acquire retries temporary errors for its whole wait, even longer than the backend retry timeout.
+    pub(crate) outlasts_outages: bool,
     /// Whether the error of an acquire that timed out names the holder.
     pub(crate) report_holder: bool,
     /// The name of the lock in metrics and spans.
@@ -71,6 +73,7 @@ impl Default for LockOptions {
             max_hold: None,
             hold_at_least: None,
             renewal: true,
+            outlasts_outages: false,
             report_holder: false,
             name: None,
         }
@@ -165,7 +168,10 @@ impl Limits {
     }
 }
 
-fn at_least_a_millisecond(option: &'static str, value: Duration) -> Result<(), InvalidOption> {
+pub(crate) fn at_least_a_millisecond(
+    option: &'static str,
+    value: Duration,
+) -> Result<(), InvalidOption> {
     let least = Duration::from_millis(1);
     if value < least {
         return Err(InvalidOption::TooShort {

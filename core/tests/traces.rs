@@ -162,6 +162,14 @@ async fn spans_and_events_have_stable_names_and_fields() {
         ("leasehold.renewal_failed", "lock.key", "order:44"),
         ("leasehold.cleanup_failed", "error", "an injected refusal"),
     ]);
+    let election = LockManager::in_process().election("order:46");
+    let campaign = election.campaign(async |_leader| Ok::<_, leasehold::Error>(()));
+    campaign.await.unwrap();
+    traces.assert_have(&[
+        ("leasehold.elected", "lock.key", "order:46"),
+        ("leasehold.term_ended", "lock.key", "order:46"),
+        ("leasehold.term_ended", "outcome", "completed"),
+    ]);
     let manager = LockManager::builder().label("api-7");
     let locks = manager.build(InProcess::new()).unwrap();
     let guard = locks.lock("account:7").name("account").acquire().await;

@@ -9,10 +9,10 @@ use leasehold::backend::{
 use leasehold::conformance::{BackendCall, Command, Fault, Faulty};
 use leasehold::kind::Reentrant;
 use leasehold::{
-    AttemptId, EndReason, Ended, Error, FencingToken, InvalidKey, InvalidOption, InvalidToken, Key,
-    KeyProblem, Lock, LockGuard, LockHandle, LockManager, LockManagerBuilder, LockSet,
-    LockSetGuard, LockSetHandle, LockSetReleaseError, Lost, LostInBody, ReentrancyScope,
-    ReentrantRelease, ShutdownError, UnconfirmedRelease,
+    AttemptId, Election, EndReason, Ended, Error, FencingToken, InvalidKey, InvalidOption,
+    InvalidToken, Key, KeyProblem, Leader, Lock, LockGuard, LockHandle, LockManager,
+    LockManagerBuilder, LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, Lost,
+    LostInBody, ReentrancyScope, ReentrantRelease, ShutdownError, UnconfirmedRelease,
 };
 use static_assertions::{assert_impl_all, assert_not_impl_any, assert_obj_safe};
 
@@ -25,7 +25,7 @@ macro_rules! send_sync_unpin {
 send_sync_unpin! {
     LockManager, LockManagerBuilder, Lock, LockGuard, LockHandle,
     ReentrancyScope, Lock<Reentrant>, LockGuard<Reentrant>, ReentrantRelease,
-    LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, Key, FencingToken, AttemptId, Lost, LostInBody, EndReason, Ended, Error, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
+    Election, Leader, LockSet, LockSetGuard, LockSetHandle, LockSetReleaseError, Key, FencingToken, AttemptId, Lost, LostInBody, EndReason, Ended, Error, InvalidKey, InvalidOption, InvalidToken, KeyProblem,
     UnconfirmedRelease, ShutdownError,
     Attempt, AttemptAnswer, BackendError, Capabilities, Claim, InProcess, Inspection, ReleaseAnswer,
     RenewAnswer, BackendCall, Command, Fault, Faulty<InProcess>,
@@ -34,6 +34,7 @@ send_sync_unpin! {
 assert_impl_all!(LockManager: Clone);
 assert_impl_all!(Lock: Clone);
 assert_impl_all!(LockHandle: Clone);
+assert_impl_all!(Election: Clone);
 assert_not_impl_any!(LockGuard: Clone, Copy);
 assert_not_impl_any!(LockGuard<Reentrant>: Clone, Copy);
 assert_not_impl_any!(LockSetGuard: Clone, Copy);
@@ -59,6 +60,11 @@ async fn futures_can_be_spawned_and_do_not_borrow() {
     assert_spawnable(set.ended());
     assert_spawnable(set.handle().scope(async {}));
     assert_spawnable(set.release());
+    let election = locks.election("e");
+    assert_spawnable(election.campaign(async |_| Ok::<_, Error>(())));
+    assert_spawnable(election.resign());
+    let leaders = election.observe();
+    assert_spawnable(async move { drop(leaders) });
     assert_send(locks.inspect("k"));
     assert_send(locks.force_release("k"));
     assert_send(locks.shutdown());
@@ -79,6 +85,7 @@ async fn sizes_are_reasonable() {
     };
     let body_size = size_of_val(&body(guard.handle()));
     let run = guard.run(body);
+    let campaign = locks.election("e").campaign(body);
     let sizes = [
         ("LockManager", size_of::<LockManager>(), 8),
         ("LockHandle", size_of::<LockHandle>(), 8),
@@ -88,6 +95,11 @@ async fn sizes_are_reasonable() {
         ("try_acquire()", size_of_val(&lock.try_acquire()), 1600),
         ("ended()", size_of_val(&guard.ended()), 256),
         ("run(), beside its body", size_of_val(&run) - body_size, 256),
+        (
+            "campaign(), beside its body",
+            size_of_val(&campaign) - body_size,
+            1024,
+        ),
         ("Error", size_of::<Error>(), 128),
     ];
     for (what, bytes, bound) in sizes {

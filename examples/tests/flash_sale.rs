@@ -93,15 +93,13 @@ fn sale_oversells_without_leasehold_and_sells_ten_with_it() {
 }
 
 /// Runs sales in which an instance is killed, as often as `LEASEHOLD_SALES` says.
-async fn sales_with_a_dead_instance(database: &str) {
+fn sales_with_a_dead_instance(arguments: &[&str]) {
     let times = match std::env::var("LEASEHOLD_SALES") {
         Ok(times) => times.parse().unwrap(),
         Err(_) => 1,
     };
-    let redis = RedisServer::start().await.unwrap();
     for time in 1..=times {
-        let url = redis.url();
-        let text = said(&["--url", &url, "--database", database, "--kill"]);
+        let text = said(&[arguments, &["--kill"]].concat());
         let killed = text
             .lines()
             .find(|line| line.contains("instance A was killed"));
@@ -113,14 +111,27 @@ async fn sales_with_a_dead_instance(database: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sells_ten_on_redis_and_postgres_although_an_instance_is_killed() {
+    let redis = RedisServer::start().await.unwrap();
     let postgres = PostgresServer::start().await.unwrap();
-    sales_with_a_dead_instance(&postgres.url()).await;
+    sales_with_a_dead_instance(&["--url", &redis.url(), "--database", &postgres.url()]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sells_ten_on_redis_and_mariadb_although_an_instance_is_killed() {
+    let redis = RedisServer::start().await.unwrap();
     let mariadb = MariaDbServer::start().await.unwrap();
-    sales_with_a_dead_instance(&mariadb.url()).await;
+    sales_with_a_dead_instance(&["--url", &redis.url(), "--database", &mariadb.url()]);
+}
+
+#[test]
+fn sells_ten_with_locks_in_the_shops_sqlite_file_although_an_instance_is_killed() {
+    sales_with_a_dead_instance(&[]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sells_ten_with_locks_in_the_shops_postgres_although_an_instance_is_killed() {
+    let postgres = PostgresServer::start().await.unwrap();
+    sales_with_a_dead_instance(&["--database", &postgres.url()]);
 }
 
 #[test]
@@ -137,11 +148,7 @@ fn invalid_arguments_are_reported_with_a_remedy() {
             &["--seconds", "soon"],
             "--seconds soon: give a whole number",
         ),
-        (&["--kill"], "--kill needs --url"),
-        (
-            &["--serve", "--kill", "--url", "redis://x"],
-            "kill an instance on the page",
-        ),
+        (&["--serve", "--kill"], "kill an instance on the page"),
         (&["--port", "80"], "--port needs --serve"),
         (
             &["--serve", "--port", "65536"],

@@ -172,7 +172,7 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
             let left = self.limit.saturating_sub(begun.elapsed());
             let attempt = attempt(
                 self.pool.clone(),
-                DB::begin(self.isolation, left),
+                DB::begin(self.isolation, Some(left)),
                 self.resource.clone(),
                 self.token,
                 left,

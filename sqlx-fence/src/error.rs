@@ -137,9 +137,27 @@ pub enum Error {
         /// The type of the column.
         found: String,
     },
-    /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task has lost it. Nothing was sent.
-    #[error("{0}; the write was not sent: acquire it again, and read the current state")]
+    /// The lock was lost. A [`FencedPool`](crate::FencedPool) did not send the write, or a `LockedTransaction` was rolled
+    /// back instead of committed.
+    #[error("{0}; this call wrote nothing: acquire the lock again, and read the current state")]
     Lost(#[source] Lost),
+    /// A `LockedTransaction` needs an exclusive lock, and this lock is shared with other holders. Nothing was sent.
+    #[error(
+        "the lock on `{key}` is shared: begin the transaction with an exclusive lock, such as the write lock"
+    )]
+    NotExclusive {
+        /// The key.
+        key: String,
+    },
+    /// The database of a `LockedTransaction` does not store its lock. The transaction was rolled back.
+    #[error(
+        "the lock on `{key}` is not in the table `leasehold_locks` of this database; nothing was written: begin the \
+         transaction with a pool of the database and the schema in which `SqlBackend` stores the lock"
+    )]
+    NotInDatabase {
+        /// The key.
+        key: String,
+    },
     /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task does not hold one. Nothing was
     /// sent. `?` also converts the errors of `run` and `acquire` of a lock into this variant.
     #[error(transparent)]

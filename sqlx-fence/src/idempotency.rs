@@ -210,7 +210,7 @@ fn seconds(keep: Duration) -> i64 {
     i64::try_from(keep.as_nanos().div_ceil(1_000_000_000)).map_or(most, |it| it.min(most))
 }
 
-/// An open transaction: [`sqlx::Transaction`] or [`FencedTransaction`].
+/// An open transaction: [`sqlx::Transaction`], [`FencedTransaction`] or `LockedTransaction`.
 ///
 /// This trait is sealed and cannot be implemented outside of this crate.
 #[diagnostic::on_unimplemented(

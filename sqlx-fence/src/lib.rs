@@ -1,5 +1,6 @@
 //! Adds fencing tokens to the writes of sqlx 0.9 (not 0.8). Fencing tokens prevent a stale holder of a lock from
-//! overwriting newer data.
+//! overwriting newer data. With the feature `backend`, the crate also [stores locks in the
+//! database](#locks-in-the-database).
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -53,6 +54,7 @@
 //! | [`FencedPool::begin`] | as `Fence::begin`, and the rows that it writes | as `Fence::begin` |
 //! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | no additional round trip |
 //! | [`Fence::begin`] | everything in the transaction, including reads, from its beginning | one additional statement on Postgres and `SQLite`, two on `MySQL` and `MariaDB`; on `SQLite` also three settings within the process |
+//! | [`LockedTransaction`] (feature `backend`): commits only while its lock is held, which must be in the same database | everything in the transaction, including reads, without a token column | none |
 //! | [`SqlIdempotencyStore`] | work that runs again: one effect per idempotency key is committed | one statement for a repeat; for a new key two, and one in the transaction of the work |
 //! | [`SqlFenceStore`] | resources outside of the database | its own transaction, begun as by `Fence::begin` |
 //! | [`mark`] | a row against changes between a read and a write, for locks without a token | two statements |
@@ -126,17 +128,24 @@
 //! or 1213 on `MariaDB`, and 517 on `SQLite`. The call returns this failure as [`Error::Sqlx`]: begin the transaction
 //! again.
 //!
+//! # Locks in the database
+//!
+//! With the feature `backend`, [`SqlBackend`] stores locks in the table `leasehold_locks`. A program needs no other server
+//! for its locks. After one call of [`install_backends`], [`LockManager::connect`](leasehold::LockManager::connect)
+//! accepts the URLs of the enabled databases. The processes of one machine can share a `SQLite` file, which needs no server
+//! at all.
+//!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `backend` | [`SqlBackend`]: locks in the database itself |
+//! | `backend` | [`SqlBackend`] and [`install_backends`]: locks in the database itself; [`LockedTransaction`]. Enables sqlx's `runtime-tokio` |
 //! | `metrics` | counters through the `metrics` crate |
 //! | `mysql` | `MySQL` and `MariaDB` (tested: `MariaDB` 10.11) |
 //! | `postgres` | Postgres (tested: 15) |
 //! | `sqlite` | `SQLite`, bundled |
 //!
-//! No feature is enabled by default. Select sqlx's runtime and TLS in your own dependency on sqlx.
+//! No feature is enabled by default. Select sqlx's TLS, and without `backend` its runtime, in your own dependency on sqlx.
 //!
 //! # Traces and metrics
 //!
@@ -157,6 +166,9 @@ mod event;
 mod fence;
 mod idempotency;
 mod isolation;
+#[cfg(feature = "backend")]
+#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
+mod locked;
 #[doc = include_str!("mark.md")]
 pub mod mark {}
 mod name;
@@ -173,13 +185,16 @@ pub use leasehold::{AdmitError, FenceStore, FencingToken, InvalidToken, Stale};
 
 #[cfg(feature = "backend")]
 #[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
-pub use self::backend::{LockDatabase, SqlBackend};
+pub use self::backend::{LockDatabase, SqlBackend, install_backends};
 pub use self::begin::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
 pub use self::fence::Fence;
 pub use self::idempotency::{OpenTransaction, SqlIdempotencyStore};
 pub use self::isolation::Isolation;
+#[cfg(feature = "backend")]
+#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
+pub use self::locked::{LockedBegin, LockedTransaction};
 pub use self::pool::{FencedBegin, FencedConnection, FencedPool, FencedTransaction};
 pub use self::query::{Fenceable, FencedExt, FencedQuery};
 pub use self::record::IdempotencyRecord;
@@ -188,11 +203,18 @@ pub use self::store::SqlFenceStore;
 /// The default name of the token column.
 pub const DEFAULT_COLUMN: &str = "fencing_token";
 
-/// Compiles the examples in this crate's README, and in a chapter of the guide.
+/// Compiles the examples in this crate's README, and in the chapters of the guide that use this crate.
 #[cfg(all(doctest, feature = "postgres", feature = "sqlite"))]
 mod guide {
+    #[cfg(feature = "backend")]
     #[doc = include_str!("../README.md")]
     struct Readme;
+    #[cfg(feature = "backend")]
+    #[doc = include_str!("../../docs/guide/01-first-lock.md")]
+    struct FirstLock;
     #[doc = include_str!("../../docs/guide/04-fenced-sql.md")]
     struct FencedSql;
+    #[cfg(feature = "backend")]
+    #[doc = include_str!("../../docs/guide/08-backends.md")]
+    struct Backends;
 }

@@ -23,6 +23,7 @@ pub mod redlock;
 mod response;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
 mod rustls_provider;
+mod schemes;
 #[cfg(feature = "zookeeper")]
 #[cfg_attr(docsrs, doc(cfg(feature = "zookeeper")))]
 pub mod zookeeper;
@@ -42,6 +43,8 @@ pub use listing::{ListCursor, ListPage};
 pub use memory::InProcess;
 pub use outcome::Outcome;
 pub use response::{AttemptAnswer, HolderInfo, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
+pub(crate) use schemes::connector;
+pub use schemes::register_scheme;
 
 const NO_OUTCOMES: &str = "this backend does not record outcomes";
 

@@ -1,6 +1,6 @@
 //! The replies of a backend to each request.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::{Mode, Outcome};
 use crate::{AttemptId, FencingToken};
@@ -72,6 +72,10 @@ pub struct Inspection {
     /// The token of the holder, or the last token that the backend generated for a shared holder. `None` until the new
     /// holder has confirmed a hand-off.
     pub token: Option<FencingToken>,
+    /// When the backend generated `token`, by the clock of the backend: when the only holder acquired the lock. The time
+    /// may be too late if that clock was set back, and on Redlock by up to one second. `None` on `ZooKeeper`, because its
+    /// tokens are not times.
+    pub granted_at: Option<SystemTime>,
     /// The remaining time of the lease. With several holders, this is the remaining time of the longest lease.
     pub expires_in: Option<Duration>,
     /// The number of holders, or of permits in use.

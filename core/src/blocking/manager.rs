@@ -34,8 +34,6 @@ impl LockManager {
     ///
     /// Returns [`Error::Connect`] if the connection fails. Returns [`Error::Blocking`] if the thread cannot be started,
     /// or inside an async runtime.
-    #[cfg(any(feature = "redis", feature = "zookeeper"))]
-    #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
     pub fn connect(url: &str) -> Result<Self, Error> {
         let runtime = BlockingRuntime::start()?;
         let locks = runtime.block_on(crate::LockManager::connect(url))??;

@@ -3,8 +3,8 @@
 /// Defines a test for each case of the conformance suite, for the backend that the block creates.
 ///
 /// Each test runs the block. The value of the block is an async closure that opens a further connection to the same
-/// backend. Name all or some of the parts `contract`, `behaviour`, `hold_at_least`, `kinds`, `once`, `operators` and
-/// `sharing`. A
+/// backend. Name all or some of the parts `contract`, `behaviour`, `election`, `hold_at_least`, `kinds`, `once`,
+/// `operators` and `sharing`. A
 /// wrapper that loses replies cannot pass `contract` and `kinds`, but must pass the other parts. See the
 /// [module](crate::conformance) for an example.
 #[macro_export]
@@ -63,6 +63,19 @@ macro_rules! __conformance_parts {
                 a_wait_has_its_limit
                 a_shutdown_frees_everything
                 waiters_are_served_in_order
+            }
+        }
+        $crate::__conformance_parts! { $attributes $world $($rest)* }
+    };
+    ($attributes:tt $world:block election $($rest:ident)*) => {
+        mod election {
+            #[allow(unused_imports, reason = "the world may be described without them")]
+            use super::*;
+            $crate::__conformance_cases! { $attributes $world election
+                leaders_that_resign_take_turns
+                a_shutdown_hands_over
+                a_leader_that_loses_its_lock_campaigns_again
+                an_observer_sees_each_leader
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }

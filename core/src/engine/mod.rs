@@ -23,6 +23,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Id;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::backend::Backend;
 use super::clock::LeaseInstant;
@@ -52,7 +53,7 @@ pub(crate) struct Engine {
     closing: CancellationToken,
     /// One watchdog per runtime. Usually there is one runtime; a static manager in the tests of a binary has several.
     watchdogs: Mutex<Vec<(Id, Watchdog)>>,
-    /// Acquires in progress, and unconfirmed releases.
+    /// Acquires and campaigns in progress, and unconfirmed releases.
     unfinished: TaskTracker,
     backlog: Arc<ReleaseBacklog>,
     /// The number of background commands that had been abandoned when the manager was shut down.
@@ -92,6 +93,11 @@ impl Engine {
     /// Returns when the manager is shut down.
     pub(crate) async fn closed(&self) {
         self.closing.cancelled().await;
+    }
+
+    /// Returns a token for which a shutdown waits.
+    pub(crate) fn in_progress(&self) -> TaskTrackerToken {
+        self.unfinished.token()
     }
 
     /// Returns the time until which a background command is retried. By then the leases have ended, and all earlier

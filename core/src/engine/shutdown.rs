@@ -17,7 +17,8 @@ impl Engine {
             // A lease that has already ended has reported its reason.
             let _ended = lease.end(EndReason::Shutdown);
         }
-        for lease in &leases {
+        // A campaign drops its body when the lease ends, and releases the lock afterwards.
+        for lease in leases.iter().filter(|it| !it.is_left_to_holder()) {
             drop(PendingRelease::take(self, lease));
         }
         self.stop_watching();

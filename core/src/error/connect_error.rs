@@ -13,15 +13,25 @@ use crate::InvalidOption;
 pub enum ConnectError {
     /// This build has no backend for the URL's scheme.
     #[error(
-        "`{scheme}://` is not supported by this build; use redis://, redis+sentinel://, redis+cluster://, redlock://, unix://, zookeeper:// or zookeeper+tls://, and enable its feature"
+        "`{scheme}://` is not supported by this build; use redis://, redis+sentinel://, redis+cluster://, redlock://, unix://, zookeeper://, zookeeper+tls://, sqlite:, postgres:// or mysql://, and enable its feature"
     )]
     UnknownScheme {
         /// The scheme of the URL.
         scheme: String,
     },
+    /// The backend of the URL's scheme is in the crate `leasehold-sqlx`, and is not registered.
+    #[error(
+        "`{scheme}:` is not registered: add leasehold-sqlx with the features `backend` and `{feature}`, and call leasehold_sqlx::install_backends() first"
+    )]
+    NotInstalled {
+        /// The scheme of the URL.
+        scheme: String,
+        /// The feature of `leasehold-sqlx` for the database.
+        feature: &'static str,
+    },
     /// The URL is invalid, or needs a feature that this build does not have.
     #[error(
-        "the URL is invalid; it should look like redis://user:password@host:6379/0 or zookeeper://a:2181,b:2181/locks"
+        "the URL is invalid; it should look like redis://user:password@host:6379/0, zookeeper://a:2181,b:2181/locks, postgres://user:password@host/database or sqlite:locks.db"
     )]
     Url {
         /// The problem.
@@ -83,7 +93,6 @@ pub enum ConnectError {
 }
 
 impl ConnectError {
-    #[cfg(any(feature = "redis", feature = "zookeeper"))]
     pub(crate) fn url(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Url {
             source: source.into(),

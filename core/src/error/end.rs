@@ -35,6 +35,14 @@ impl Ended {
     }
 }
 
+impl Lost {
+    /// Describes a loss that other code than the manager has found, for example a check in the store of the backend.
+    #[must_use]
+    pub const fn new(key: Key, token: Option<FencingToken>, reason: EndReason) -> Self {
+        Self { key, token, reason }
+    }
+}
+
 impl From<Ended> for Lost {
     fn from(Ended { key, token, reason }: Ended) -> Self {
         Self { key, token, reason }

@@ -302,8 +302,7 @@ impl<K: Kind> LockGuard<K> {
     #[cfg(feature = "test-util")]
     #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
     pub fn simulate_loss(&self) {
-        // A lease that has already ended keeps its reason.
-        let _ended = self.hold.lease.end(crate::EndReason::Expired);
+        self.handle().simulate_loss();
     }
 }
 

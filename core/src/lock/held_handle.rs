@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 
 use super::kind::{Exclusive, Fenced, Kind, Permits};
 use super::run_future::RunFuture;
-use crate::backend::Mode;
+use crate::backend::{Claim, Mode};
 use crate::engine::{Lease, LeaseEnd};
 use crate::{AttemptId, Ended, Error, FencingToken, Lost, PermitId, held_context};
 
@@ -82,6 +82,14 @@ impl<K: Kind> LockHandle<K> {
     #[must_use]
     pub fn attempt_id(&self) -> AttemptId {
         self.lease.claim.owner
+    }
+
+    /// Returns the claim that identifies this lock on its backend, for code that checks the lock in the backend's store.
+    ///
+    /// **Unstable**: like the module [`backend`](crate::backend), this method may change in any minor release.
+    #[must_use]
+    pub fn claim(&self) -> &Claim {
+        &self.lease.claim
     }
 
     /// Returns whether the lock is still held at this moment, by this process's own clock.
@@ -179,6 +187,15 @@ impl<K: Kind> LockHandle<K> {
     /// Runs a future as the holder, and drops it when the lock is lost.
     pub(crate) fn run_future<F: Future>(&self, body: F) -> RunFuture<F> {
         RunFuture::new(&self.lease, body)
+    }
+
+    /// Makes the lock lost, as [`LockGuard::simulate_loss`](crate::LockGuard::simulate_loss) does. Use it in a body that
+    /// does not have the guard, such as the body of a [campaign](crate::Election::campaign).
+    #[cfg(feature = "test-util")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+    pub fn simulate_loss(&self) {
+        // A lease that has already ended keeps its reason.
+        let _ended = self.lease.end(crate::EndReason::Expired);
     }
 
     pub(crate) fn lease(&self) -> &Arc<Lease> {

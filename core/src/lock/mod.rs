@@ -1,6 +1,7 @@
 //! A lock on one key: its options, and the ways to acquire it.
 
 pub(crate) mod accept;
+pub(crate) mod election;
 pub(crate) mod guard;
 pub(crate) mod held_handle;
 pub mod kind;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-#[cfg(any(feature = "redis", feature = "zookeeper"))]
 use super::connect::backend_at;
 use super::lock_manager::LockManager;
 use crate::backend::Backend;
@@ -150,8 +149,6 @@ impl LockManagerBuilder {
     /// # Errors
     ///
     /// Returns [`Error::Connect`] if the connection fails, and the errors of [`build`](Self::build).
-    #[cfg(any(feature = "redis", feature = "zookeeper"))]
-    #[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
     pub async fn connect(self, url: &str) -> Result<LockManager, Error> {
         self.validate()?;
         let backend = backend_at(url, self.label.as_deref()).await?;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::lock_manager::LockManager;
 use crate::backend::Backend;
+use crate::backend::connector;
 #[cfg(feature = "redis")]
 use crate::backend::redis::Redis;
 #[cfg(feature = "redlock")]
@@ -25,6 +26,13 @@ impl LockManager {
     /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user, with the feature `redlock`; over TLS with `Redlock::new` |
     /// | `zookeeper://user:password@a:2181,b:2181/folder` | a `ZooKeeper` ensemble, with the feature `zookeeper` |
     /// | `zookeeper+tls://…` | the same over TLS, with the feature `zookeeper-tls` |
+    /// | `sqlite:locks.db`, `sqlite:///var/lib/shop/locks.db` | an `SQLite` file, which the processes of one machine share, with `leasehold-sqlx` and its feature `sqlite` |
+    /// | `postgres://user:password@host/database`, `postgresql://…` | a table in Postgres, with `leasehold-sqlx` and its feature `postgres` |
+    /// | `mysql://user:password@host/database`, `mariadb://…` | a table in `MySQL` or `MariaDB`, with `leasehold-sqlx` and its feature `mysql` |
+    ///
+    /// For a URL of a database, add the crate `leasehold-sqlx` with its feature `backend`, and call
+    /// `leasehold_sqlx::install_backends()` at the beginning of `main`. Other crates can add schemes with
+    /// [`register_scheme`](crate::backend::register_scheme).
     ///
     /// Use [`builder`](Self::builder) to set a prefix, a TTL and other options of the manager. Use the backend's own
     /// builder for its options, such as certificates.
@@ -55,11 +63,14 @@ pub(super) async fn backend_at(url: &str, label: Option<&str>) -> Result<Arc<dyn
     let is_word = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     #[cfg(not(feature = "redis"))]
     let _ = label;
-    // The rest of the URL may contain a password, so errors do not show it.
-    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
-    let Some(scheme) = scheme.filter(|scheme| scheme.chars().all(is_word)) else {
+    let (scheme, rest) = url.split_once(':').unwrap_or_default();
+    let (registered, feature) = (connector(scheme), feature_of(scheme));
+    // Only schemes of other crates may lack `//`, as in `sqlite:locks.db`.
+    let has_form = rest.starts_with("//") || registered.is_some() || feature.is_some();
+    if !has_form || scheme.is_empty() || !scheme.chars().all(is_word) {
+        // The rest of the URL may contain a password, so errors do not show it.
         return Err(ConnectError::url("it does not begin with a scheme and `://`").into());
-    };
+    }
     match scheme {
         #[cfg(feature = "redis")]
         "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
@@ -85,11 +96,28 @@ pub(super) async fn backend_at(url: &str, label: Option<&str>) -> Result<Arc<dyn
         }
         #[cfg(feature = "zookeeper")]
         "zookeeper" | "zookeeper+tls" => Ok(Arc::new(ZooKeeper::connect(url).await?)),
-        _ => Err(ConnectError::UnknownScheme {
-            scheme: scheme.chars().take(32).collect(),
+        _ => {
+            if let Some(connect) = registered {
+                return Ok(connect(url.to_owned()).await?);
+            }
+            let scheme = scheme.chars().take(32).collect();
+            Err(match feature {
+                Some(feature) => ConnectError::NotInstalled { scheme, feature },
+                None => ConnectError::UnknownScheme { scheme },
+            }
+            .into())
         }
-        .into()),
     }
+}
+
+/// Returns the feature of `leasehold-sqlx` for the databases with this scheme.
+fn feature_of(scheme: &str) -> Option<&'static str> {
+    Some(match scheme {
+        "sqlite" => "sqlite",
+        "postgres" | "postgresql" => "postgres",
+        "mysql" | "mariadb" => "mysql",
+        _ => return None,
+    })
 }
 
 /// Returns the URLs of the nodes that one URL lists.
@@ -113,6 +141,95 @@ fn nodes(url: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::{InProcess, register_scheme};
+
+    async fn refusal(url: &str) -> ConnectError {
+        match LockManager::connect(url).await.unwrap_err() {
+            Error::Connect(error) => error,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_registered_scheme_connects_with_and_without_slashes() {
+        register_scheme("test-memory", |url| async move {
+            match url.contains("refuse") {
+                true => Err(ConnectError::url("refused")),
+                false => Ok(InProcess::new()),
+            }
+        });
+        for url in ["test-memory:", "test-memory://host/path"] {
+            let locks = LockManager::connect(url).await.unwrap();
+            let guard = locks.lock("k").acquire().await.unwrap();
+            guard.release().await.unwrap();
+            let locks = LockManager::builder().connect(url).await.unwrap();
+            let guard = locks.lock("k").acquire().await.unwrap();
+            guard.release().await.unwrap();
+        }
+        let refused = refusal("test-memory:refuse").await;
+        assert!(matches!(refused, ConnectError::Url { .. }), "{refused:?}");
+    }
+
+    #[cfg(feature = "blocking")]
+    #[test]
+    fn the_blocking_manager_connects_to_a_registered_scheme() {
+        register_scheme("test-blocking", |_| async { Ok(InProcess::new()) });
+        let locks = crate::blocking::LockManager::connect("test-blocking:").unwrap();
+        locks.lock("k").acquire().unwrap().release().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_second_registration_replaces_the_first_one() {
+        register_scheme("test-twice", |_| async {
+            Err::<InProcess, _>(ConnectError::url("the first one"))
+        });
+        register_scheme("test-twice", |_| async { Ok(InProcess::new()) });
+        LockManager::connect("test-twice:").await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_database_that_is_not_registered_names_the_call_and_the_feature() {
+        for (url, feature) in [
+            ("sqlite:locks.db", "sqlite"),
+            ("sqlite://locks.db", "sqlite"),
+            ("postgres://me:secret@host/shop", "postgres"),
+            ("postgresql://me:secret@host/shop", "postgres"),
+            ("mysql://me:secret@host/shop", "mysql"),
+            ("mariadb://me:secret@host/shop", "mysql"),
+        ] {
+            let text = refusal(url).await.to_string();
+            let remedy = format!(
+                "add leasehold-sqlx with the features `backend` and `{feature}`, and call \
+                 leasehold_sqlx::install_backends() first"
+            );
+            assert!(text.contains(&remedy) && !text.contains("secret"), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_text_without_a_known_scheme_is_refused_and_not_shown() {
+        for url in [
+            "",
+            ":",
+            "://",
+            "localhost:6379",
+            "me:secret",
+            "se cret://host",
+            "ftp:secret",
+        ] {
+            let refused = refusal(url).await;
+            assert!(
+                matches!(refused, ConnectError::Url { .. }),
+                "{url}: {refused:?}"
+            );
+            assert!(!format!("{refused:?}").contains("cret"), "{refused:?}");
+        }
+        let refused = refusal("ftp://me:secret@host").await;
+        assert!(
+            matches!(&refused, ConnectError::UnknownScheme { scheme } if scheme == "ftp"),
+            "{refused:?}"
+        );
+    }
 
     #[cfg(feature = "redlock")]
     #[test]

@@ -8,7 +8,9 @@ use crate::backend::{Backend, Capabilities, InProcess, Mode};
 use crate::engine::Engine;
 use crate::lock::kind::Permits;
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
-use crate::{Accept, Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, RwLock, events, label};
+use crate::{
+    Accept, Election, Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, RwLock, events, label,
+};
 
 /// Creates locks on one backend. A manager has a watchdog, and default options for its locks.
 ///
@@ -100,6 +102,13 @@ impl LockManager {
     #[cfg_attr(docsrs, doc(cfg(feature = "once")))]
     pub fn once(&self, key: impl AsRef<str>) -> crate::Once {
         crate::Once::new(self.lock(key))
+    }
+
+    /// Returns an election on `key`: one of its candidates leads at a time. See [`Election`].
+    ///
+    /// An election is a lock on `key`. Use a key that is not locked otherwise.
+    pub fn election(&self, key: impl AsRef<str>) -> Election {
+        Election::new(self.lock(key))
     }
 
     /// Returns a set of the locks on `keys`. An acquire of the set acquires all of the locks, or none. The set has at
@@ -240,11 +249,12 @@ impl LockManager {
     ///
     /// First, new acquires and waiters return `Closed`, and waiters leave their queues. Then every guard is lost with
     /// [`EndReason::Shutdown`](crate::EndReason::Shutdown). Finally the manager releases all locks. Call `shutdown`
-    /// after the work under locks has finished, because it does not wait for that work.
+    /// after the work under locks has finished, because it does not wait for that work. The exception is a
+    /// [campaign](Election::campaign): its lock is released when its body has been dropped.
     ///
-    /// The shutdown waits for acquires in progress, because each of them releases a lock that it may have acquired. So
-    /// poll these acquires concurrently, or drop them first. An acquire that is neither polled nor dropped delays the
-    /// shutdown until the time limit of the shutdown.
+    /// The shutdown waits for acquires and campaigns in progress, because each of them releases a lock that it may have
+    /// acquired. So poll them concurrently, or drop them first. An acquire or a campaign that is neither polled nor
+    /// dropped delays the shutdown until the time limit of the shutdown.
     ///
     /// # Errors
     ///

@@ -1,8 +1,6 @@
 //! Lock managers: their builder, connections by URL, and the default manager.
 
 mod builder;
-#[cfg(any(feature = "redis", feature = "zookeeper"))]
-#[cfg_attr(docsrs, doc(cfg(any(feature = "redis", feature = "zookeeper"))))]
 mod connect;
 mod default;
 mod list;

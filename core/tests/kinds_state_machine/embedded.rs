@@ -4,11 +4,8 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use leasehold::backend::{Backend, Claim, InProcess};
-use leasehold::{AttemptId, Key};
+use leasehold_histories::{Id, Place};
 use tokio::runtime::Runtime;
-
-use crate::step::Id;
-use crate::world::Place;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Embedded;
@@ -41,13 +38,5 @@ impl Place for Embedded {
             BACKEND.renew(&[short]).await;
             tokio::time::advance(Duration::from_micros(1)).await;
         });
-    }
-
-    fn end_place(_key: &Key, _owner: AttemptId) {
-        unreachable!("no history asks for it");
-    }
-
-    fn deafen(_key: &Key, _owner: AttemptId) {
-        unreachable!("nobody can be deaf inside one process");
     }
 }

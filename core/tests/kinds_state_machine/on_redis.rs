@@ -5,14 +5,12 @@ use std::sync::LazyLock;
 use leasehold::backend::Claim;
 use leasehold::backend::redis::Redis;
 use leasehold::{AttemptId, Key};
+use leasehold_histories::{Id, PROCESSES, Place, process};
 use leasehold_testkit::servers::RedisServer;
 use redis::AsyncConnectionConfig;
 use redis::Value;
 use redis::aio::MultiplexedConnection;
 use tokio::runtime::Runtime;
-
-use crate::step::{Id, PROCESSES, process};
-use crate::world::Place;
 
 #[derive(Debug, Clone)]
 pub(crate) struct OnRedis;

@@ -32,6 +32,17 @@ async fn token(locks: &LockManager) -> Result<i64, Error> {
 }
 
 #[tokio::test]
+async fn an_inspection_contains_the_time_of_the_grant() {
+    let server = server().await;
+    let locks = server.locks().await;
+    assert_eq!(locks.inspect("k").await.unwrap().granted_at, None);
+    let _guard = locks.lock("k").acquire().await.unwrap();
+    let seen = locks.inspect("k").await.unwrap().granted_at.unwrap();
+    let since_1970 = seen.duration_since(std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(since_1970, Duration::from_micros(NOW.unsigned_abs()));
+}
+
+#[tokio::test]
 async fn the_next_token_is_above_the_last_and_not_below_the_time() {
     let server = server().await;
     let (locks, mut raw) = (server.locks().await, server.raw().await);

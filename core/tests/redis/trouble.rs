@@ -95,6 +95,12 @@ async fn data_at_a_locks_key_is_an_error_that_says_so() {
         whole(&error)
     );
     assert!(started.elapsed() < Duration::from_secs(1));
+    // A campaign does not retry this error either.
+    let campaign = locks
+        .election("k")
+        .campaign(async |_leader| Ok::<_, Error>(()));
+    let error = campaign.await.unwrap_err();
+    assert!(matches!(error, Error::Backend { .. }), "{error:?}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use crate::nodes::Nodes;
 leasehold::conformance_tests! {
     mod five {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-        contract, behaviour, hold_at_least, operators => {
+        contract, behaviour, election, hold_at_least, operators => {
             let nodes = Nodes::start(5).await;
             async move || nodes.redlock().await
         }
@@ -15,7 +15,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod three {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-        behaviour, hold_at_least => {
+        behaviour, election, hold_at_least => {
             let nodes = Nodes::start(3).await;
             async move || nodes.redlock().await
         }

@@ -9,7 +9,7 @@ use crate::servers::{UNBROKEN, synced, url};
 leasehold::conformance_tests! {
     mod sentinel {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let url = url(&UNBROKEN);
             async move || Redis::connect(&url).await.unwrap()
         }
@@ -19,7 +19,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod acknowledged {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-        contract, behaviour, hold_at_least => {
+        contract, behaviour, election, hold_at_least => {
             let url = UNBROKEN.servers().primary().url();
             let within = Duration::from_secs(1);
             async move || synced(within).connect(&url).await.unwrap()

@@ -8,6 +8,8 @@ use leasehold_testkit::history::{History, HistoryError};
 use leasehold_testkit::processes::{ChildBuilder, ChildProcess, ProcessError, ProcessGroup};
 use serde::{Deserialize, Serialize};
 
+use crate::deployment::Locks;
+
 /// The task of a client. It is the second argument, as JSON; the first argument is a URL.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Task {
@@ -21,6 +23,10 @@ pub enum Task {
     HandOver(Duration),
     /// Calls a job in every second of its own clock.
     Schedule(Schedule),
+    /// Acquires, holds and releases the key until it is killed.
+    Compete(Compete),
+    /// Campaigns in an election, prints `leads TOKEN` in each term, and follows its input.
+    Campaign(Campaign),
 }
 
 /// The key that every client locks.
@@ -33,6 +39,17 @@ pub struct Schedule {
     pub calls: u32,
     /// Whether the job is called with `once`. Otherwise the job is skipped if another client holds the lock.
     pub once: bool,
+}
+
+/// A candidate of an election.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Campaign {
+    /// How it connects to the locks. The URL of the process is not used.
+    pub locks: Locks,
+    /// Whether the work of a leader continues after its term, as work in a spawned task may.
+    pub outlives_term: bool,
+    /// The file in which the terms are recorded.
+    pub file: PathBuf,
 }
 
 /// A task with many acquisitions.
@@ -48,6 +65,21 @@ pub struct Repeat {
     pub hold: Duration,
     /// The permits of the semaphore, or `None` for an exclusive lock.
     pub permits: Option<u32>,
+    /// The file in which the acquisitions are recorded.
+    pub file: PathBuf,
+}
+
+/// A task with acquisitions and pauses of random lengths. The client prints `granted MOMENT` after each grant.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Compete {
+    /// Whether the lock is that of the backend. Otherwise each client has a lock in its own process.
+    pub shared: bool,
+    /// The TTL of each lock.
+    pub ttl: Duration,
+    /// The longest hold time.
+    pub hold: Duration,
+    /// The longest pause after a release.
+    pub pause: Duration,
     /// The file in which the acquisitions are recorded.
     pub file: PathBuf,
 }

@@ -10,7 +10,7 @@ use crate::deployment::Kind;
 use crate::fault::Fault;
 
 /// A selection with each deployment and each fault.
-const SHORT: [(Kind, Fault); 19] = [
+const SHORT: [(Kind, Fault); 28] = [
     (Kind::InProcess, Fault::ForceOpen),
     (Kind::One, Fault::Calm),
     (Kind::One, Fault::ClientPause),
@@ -30,6 +30,15 @@ const SHORT: [(Kind, Fault); 19] = [
     (Kind::Redlock, Fault::ServerClock),
     (Kind::ZooKeeper, Fault::ClientPause),
     (Kind::ZooKeeper, Fault::Partition),
+    (Kind::Postgres, Fault::ClientPause),
+    (Kind::Postgres, Fault::ClientKill),
+    (Kind::Postgres, Fault::LinkCut),
+    (Kind::Postgres, Fault::ServerRestart),
+    (Kind::Asynchronous, Fault::Failover),
+    (Kind::Synchronous, Fault::Failover),
+    (Kind::MariaDb, Fault::ClientPause),
+    (Kind::MariaDb, Fault::ServerRestart),
+    (Kind::Sqlite, Fault::ClientPause),
 ];
 
 /// The selection of the caller.

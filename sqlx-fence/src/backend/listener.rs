@@ -1,12 +1,15 @@
 //! Receives the notifications of other processes in the background.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use futures_util::FutureExt;
+use leasehold::AttemptId;
 use sqlx::Pool;
 use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::database::LockDatabase;
 use super::waiters::Waiters;
@@ -17,10 +20,21 @@ const LEAST_CONNECTIONS: u32 = 3;
 /// The pause after the listener has lost its connection.
 const PAUSE: Duration = Duration::from_secs(1);
 
+/// The pause after notifications did not arrive, for example because a pooler does not forward them. Each try may leave
+/// a `LISTEN` in a connection of the pooler.
+const LONG_PAUSE: Duration = Duration::from_secs(600);
+
+/// The interval between two probes, the time limit of a probe, and the pause between two tries of one probe.
+const PROBE_INTERVAL: Duration = Duration::from_secs(30);
+const PROBE_LIMIT: Duration = Duration::from_secs(5);
+const PROBE_PAUSE: Duration = Duration::from_millis(250);
+
 /// A task that notifies the waiters of this process. The task ends when this value is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Listener {
     task: Mutex<Option<JoinHandle<()>>>,
+    /// The time since which notifications arrive.
+    since: watch::Sender<Option<Instant>>,
 }
 
 impl Listener {
@@ -34,14 +48,68 @@ impl Listener {
         };
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         if task.as_ref().is_none_or(JoinHandle::is_finished) {
+            // The task may have ended with its runtime.
+            self.since.send_replace(None);
             let (pool, waiters) = (pool.clone(), Arc::clone(waiters));
+            let since = self.since.clone();
             *task = Some(runtime.spawn(async move {
                 while !pool.is_closed() {
-                    // Waiters poll while the listener has no connection, so an error is not reported.
-                    let _lost = DB::listen(&pool, &|waiter| waiters.notify(waiter)).await;
-                    sleep(PAUSE).await;
+                    let pause = listen(&pool, &waiters, &since).await;
+                    since.send_replace(None);
+                    sleep(pause).await;
                 }
             }));
+        }
+    }
+
+    /// Returns the time since which notifications arrive, and its changes.
+    pub(super) fn notified(&self) -> watch::Receiver<Option<Instant>> {
+        self.since.subscribe()
+    }
+}
+
+/// Listens until the connection is lost or a probe does not arrive. Returns the pause before the next try.
+async fn listen<DB: LockDatabase>(
+    pool: &Pool<DB>,
+    waiters: &Waiters,
+    since: &watch::Sender<Option<Instant>>,
+) -> Duration {
+    let (probe, arrived) = (AttemptId::random().to_string(), Notify::new());
+    let heard = |waiter: &str| match waiter == probe {
+        true => arrived.notify_one(),
+        false => waiters.notify(waiter),
+    };
+    let probes = async {
+        while timeout(PROBE_LIMIT, send_probe(pool, &probe, &arrived))
+            .await
+            .is_ok()
+        {
+            since.send_if_modified(|it| {
+                let is_first = it.is_none();
+                it.get_or_insert_with(Instant::now);
+                is_first
+            });
+            sleep(PROBE_INTERVAL).await;
+        }
+    };
+    tokio::select! {
+        // Waiters poll while notifications do not arrive, so an error is not reported.
+        lost = DB::listen(pool, &heard) => if let Ok(false) = lost { LONG_PAUSE } else { PAUSE },
+        () = probes => LONG_PAUSE,
+    }
+}
+
+/// Sends a probe through the pool until it arrives. The first one may be sent before the listener listens.
+async fn send_probe<DB: LockDatabase>(pool: &Pool<DB>, probe: &str, arrived: &Notify) {
+    // An earlier probe may have arrived twice.
+    let _earlier = arrived.notified().now_or_never();
+    loop {
+        if let Ok(mut connection) = pool.acquire().await {
+            // After an error, the probe does not arrive.
+            let _sent = DB::notify(&mut connection, probe).await;
+        }
+        if timeout(PROBE_PAUSE, arrived.notified()).await.is_ok() {
+            return;
         }
     }
 }

@@ -1,26 +1,32 @@
 //! The operations on one row: in one statement where possible, and otherwise by compare-and-set.
 
+use std::mem;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use leasehold::backend::key_state::{KeyState, Step, Timing, next_token};
+use leasehold::backend::key_state::{KeyState, Step, next_token};
 use leasehold::backend::{
-    Applied, Attempt, AttemptAnswer, BackendError, Claim, Inspection, ListCursor, ListPage, Mode,
+    Applied, Attempt, BackendError, Claim, Inspection, ListCursor, ListPage, Mode,
 };
-use leasehold::{AttemptId, FencingToken, Key};
-use sqlx::pool::PoolConnection;
-use tokio::time::sleep;
+use leasehold::{AttemptId, Key};
+use tokio::time::{sleep, timeout};
 
+use super::changes::{Change, Pending, Reason, Tokens};
 use super::database::LockDatabase;
+use super::lent_connection::LentConnection;
+use super::local_keys::LocalKey;
+use super::polls::timing;
 use super::record::{Reading, Record, Taken};
-use super::requests::expiry_after;
+use super::requests::{Request, expiry_after};
 use super::times::time;
 use super::{SqlBackend, error};
+use crate::database::Obstacle;
 
 /// The longest pause before a change is repeated because another client has changed the row.
 const LONGEST_PAUSE: Duration = Duration::from_millis(40);
 
-/// Draws the next token of the key, at most once in an operation.
-pub(super) type Tokens<'a> = &'a mut dyn FnMut() -> Result<FencingToken, BackendError>;
+/// The longest time for which a change waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl<DB: LockDatabase> SqlBackend<DB> {
     /// Acquires a free lock in one statement.
@@ -28,7 +34,10 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let mut connection = self.connection().await?;
         let request = self.requests.sending(attempt.owner, expiry);
         let sent = Instant::now();
-        match DB::take(&mut connection, attempt, expiry).await {
+        match connection
+            .run(|on| DB::take(on, self.prepare, attempt, expiry))
+            .await
+        {
             Ok(taken) => {
                 request.answered();
                 if let Taken::Busy(reading) = &taken {
@@ -51,91 +60,215 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         }
     }
 
-    /// Attempts by reading and writing the row, which the caller may have read.
-    pub(super) async fn attempt_in_steps(
-        &self,
-        attempt: &Attempt,
-        mut read: Option<Reading>,
-    ) -> Result<AttemptAnswer, BackendError> {
-        let mut tries = Tries::default();
-        loop {
-            let reading = match read.take() {
-                Some(reading) => reading,
-                None => self.read(&attempt.key).await?,
-            };
-            let change = changed(&attempt.key, &reading, 0, |key, tokens, step| {
-                key.attempt(attempt, tokens, step)
-            })?;
-            let expiry = expiry_after(reading.now);
-            let request = self.requests.sending(attempt.owner, expiry);
-            let written = self.write(&attempt.key, change, expiry).await;
-            if !matches!(&written, Err(error) if error.applied() == Applied::Unknown) {
-                request.answered();
-            }
-            if let Some(answer) = written? {
-                return Ok(answer);
-            }
-            tries.pause().await;
-        }
-    }
-
-    /// Changes the state of a key. No statement of `copies_until` or earlier can acquire the lock afterwards.
-    pub(super) async fn change<T>(
+    /// Changes the state of a key. One task writes the pending changes of all tasks of this process, in their order.
+    pub(super) async fn change<T: Send + 'static>(
         &self,
         key: &Key,
-        copies_until: i64,
-        change: impl Fn(&mut KeyState, Tokens<'_>, &mut Step<'_>) -> Result<T, BackendError>,
+        mut reason: Reason,
+        change: impl Fn(&mut KeyState, Tokens<'_>, &mut Step<'_>) -> Result<T, BackendError>
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<T, BackendError> {
-        let mut tries = Tries::default();
+        let (local, change) = (self.local.enter(key), Arc::new(change));
         loop {
-            let reading = self.read(key).await?;
-            let changed = changed(key, &reading, copies_until, &change)?;
-            if let Some(answer) = self.write(key, changed, i64::MAX).await? {
-                return Ok(answer);
+            let again = match &reason {
+                Reason::Attempt(owner, _) => Reason::Attempt(*owner, None),
+                Reason::End(owner) => Reason::End(*owner),
+                Reason::Other => Reason::Other,
+            };
+            let reason = mem::replace(&mut reason, again);
+            let (pending, mut answer) = Pending::new(reason, Arc::clone(&change));
+            local.push(Box::new(pending));
+            tokio::select! {
+                biased;
+                answer = &mut answer => if let Ok(answer) = answer {
+                    return answer;
+                },
+                // The task whose turn it is may be stopped, so do not wait for long.
+                _turn = timeout(PATIENCE, local.turn.lock()) => {
+                    self.write_changes(key, &local).await;
+                    if let Ok(answer) = answer.try_recv() {
+                        return answer;
+                    }
+                }
             }
-            tries.pause().await;
+            // The task that took this change was dropped, or is stopped.
         }
     }
 
-    /// Writes a changed row, and notifies its waiters. Returns `None` if another client has changed the row.
-    async fn write<T>(
+    /// Changes the state of a key for an owner whose attempts have ended.
+    pub(super) async fn end<T: Send + 'static>(
+        &self,
+        claim: &Claim,
+        change: impl Fn(&mut KeyState, &Claim, &mut Step<'_>) -> T + Send + Sync + 'static,
+    ) -> Result<T, BackendError> {
+        let (claim, reason) = (claim.clone(), Reason::End(claim.owner));
+        self.change(&claim.key.clone(), reason, move |key, _, step| {
+            Ok(change(key, &claim, step))
+        })
+        .await
+    }
+
+    /// Writes the pending changes, and returns the answers to their callers.
+    async fn write_changes(&self, key: &Key, local: &LocalKey) {
+        let mut changes: Vec<Box<dyn Change>> = Vec::new();
+        let mut tries = Tries::default();
+        let failed = loop {
+            changes.extend(local.take_changes());
+            changes.retain(|it| !it.is_abandoned());
+            if changes.is_empty() {
+                return;
+            }
+            match self.try_write(key, &mut changes).await {
+                Ok(true) => break None,
+                Ok(false) => tries.pause().await,
+                Err(error) => break Some(error),
+            }
+        };
+        let Some(error) = failed else {
+            changes.into_iter().for_each(Change::answer);
+            return;
+        };
+        // An error is not `Clone`, and its source is the same for all.
+        for change in changes {
+            change.fail(error::copy(&error));
+        }
+    }
+
+    /// Applies the changes to the row, and notifies its waiters. Returns false if another client has changed the row.
+    async fn try_write(
         &self,
         key: &Key,
-        changed: Changed<T>,
-        expiry: i64,
-    ) -> Result<Option<T>, BackendError> {
-        let (local, remote): (Vec<String>, Vec<String>) = changed
-            .notified
-            .iter()
-            .map(AttemptId::to_string)
-            .partition(|waiter| self.waiters.find(waiter).is_some());
-        if let Some(after) = &changed.after {
-            let mut connection = self.connection().await?;
-            let written = if changed.exists {
-                DB::update(&mut connection, key.full(), after, &remote).await
-            } else {
-                DB::insert(&mut connection, key.full(), after, expiry).await
-            };
-            match written {
-                Ok(true) => {}
-                Ok(false) => return Ok(None),
-                Err(failed) if DB::obstacle(&failed).is_some() => return Ok(None),
-                Err(failed) => return Err(error::of(failed, key)),
+        changes: &mut [Box<dyn Change>],
+    ) -> Result<bool, BackendError> {
+        let read = match changes {
+            [only] => match only.reason() {
+                Reason::Attempt(_, read) => read.take(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let reading = match read {
+            Some(read) => read,
+            None => self.read(key).await?,
+        };
+        let absent = Record::absent();
+        let before = reading.record.as_ref().unwrap_or(&absent);
+        let mut state = before.state().map_err(|it| error::damaged(it, key))?;
+        let (now, expiry) = (time(reading.now), expiry_after(reading.now));
+        let (mut token, mut closed_until) = (before.token, 0);
+        let (mut notified, mut requests) = (Vec::new(), Vec::new());
+        for change in changes {
+            match change.reason() {
+                Reason::Attempt(owner, _) => requests.push(self.requests.sending(*owner, expiry)),
+                Reason::End(owner) => {
+                    closed_until = self.requests.latest_expiry(*owner).max(closed_until);
+                }
+                Reason::Other => {}
             }
+            let (mut changed, mut drawn, mut woken) = (state.clone(), token, Vec::new());
+            let mut tokens = || {
+                let next = next_token(now, drawn)?;
+                drawn = next.get();
+                Ok(next)
+            };
+            let mut notify = |owner, (): &()| woken.push(owner);
+            let mut step = Step::new(now, timing(), &mut notify);
+            if change.apply(&mut changed, &mut tokens, &mut step) {
+                (state, token) = (changed, drawn);
+                notified.extend(woken);
+            }
+        }
+        let after = before.with(&state, token, closed_until);
+        let written = if after == *before {
+            Ok(true)
+        } else {
+            let is_new = reading.record.is_none();
+            self.write(key, &after, is_new.then_some(expiry), &notified)
+                .await
+        };
+        if !matches!(&written, Err(error) if error.applied() == Applied::Unknown) {
+            requests.into_iter().for_each(Request::answered);
+        }
+        written
+    }
+
+    /// Inserts a new row before its expiry, or updates a row, and notifies the waiters.
+    async fn write(
+        &self,
+        key: &Key,
+        after: &Record,
+        expiry: Option<i64>,
+        notified: &[AttemptId],
+    ) -> Result<bool, BackendError> {
+        let notified = notified.iter().map(AttemptId::to_string);
+        let (local, remote): (Vec<String>, Vec<String>) =
+            notified.partition(|waiter| self.waiters.find(waiter).is_some());
+        let mut connection = self.connection().await?;
+        let written = match expiry {
+            None => {
+                connection
+                    .run(|on| DB::update(on, self.prepare, key.full(), after, &remote))
+                    .await
+            }
+            Some(expiry) => {
+                connection
+                    .run(|on| DB::insert(on, self.prepare, key.full(), after, expiry))
+                    .await
+            }
+        };
+        match written {
+            Err(failed) if DB::obstacle(&failed).is_some() => return Ok(false),
+            Err(failed) => return Err(error::of(failed, key)),
+            Ok(false) => return Ok(false),
+            Ok(true) => {}
         }
         for waiter in local {
             self.waiters.notify(&waiter);
         }
-        Ok(Some(changed.answer))
+        Ok(true)
     }
 
     pub(super) async fn read(&self, key: &Key) -> Result<Reading, BackendError> {
-        let mut connection = self.connection().await?;
-        let sent = Instant::now();
-        let reading = DB::read(&mut connection, key.full()).await;
-        let reading = reading.map_err(|it| error::of(it, key))?;
-        self.requests.observe(sent, reading.now);
-        Ok(reading)
+        let mut tries = Tries::default();
+        loop {
+            let mut connection = self.connection().await?;
+            let sent = Instant::now();
+            match connection
+                .run(|on| DB::read(on, self.prepare, key.full()))
+                .await
+            {
+                Ok(reading) => {
+                    self.requests.observe(sent, reading.now);
+                    return Ok(reading);
+                }
+                Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {
+                    drop(connection)
+                }
+                Err(failed) => return Err(error::of(failed, key)),
+            }
+            tries.pause().await;
+        }
+    }
+
+    /// Reads the rows with leases, from the key `from` on.
+    async fn rows(
+        &self,
+        pattern: &Key,
+        from: &str,
+    ) -> Result<Vec<(String, Reading)>, BackendError> {
+        let mut tries = Tries::default();
+        loop {
+            let mut connection = self.connection().await?;
+            match connection.run(|on| DB::list(on, self.prepare, from)).await {
+                Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {
+                    drop(connection)
+                }
+                rows => return rows.map_err(|it| error::of(it, pattern)),
+            }
+            tries.pause().await;
+        }
     }
 
     /// Renews the leases of exclusive holders in one statement, and returns the owners of the renewed leases.
@@ -149,35 +282,31 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             return Ok(Vec::new());
         };
         let mut connection = self.connection().await?;
-        let renewed = DB::renew(&mut connection, &exclusive).await;
-        renewed.map_err(|it| error::of(it, &first.key))
+        match connection
+            .run(|on| DB::renew(on, self.prepare, &exclusive))
+            .await
+        {
+            // The claims are renewed one after another instead.
+            Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => Ok(Vec::new()),
+            renewed => renewed.map_err(|it| error::of(it, &first.key)),
+        }
     }
 
     /// Releases an exclusive lock without waiters in one statement. Returns false if nothing changed.
     pub(super) async fn release_alone(&self, claim: &Claim) -> Result<bool, BackendError> {
         let mut connection = self.connection().await?;
-        match DB::release(&mut connection, claim).await {
+        match connection
+            .run(|on| DB::release(on, self.prepare, claim))
+            .await
+        {
             Err(failed) if DB::obstacle(&failed).is_some() => Ok(false),
             released => released.map_err(|it| error::of(it, &claim.key)),
         }
     }
 
-    /// Returns whether an attempt has a position in the queue, and no grant.
-    pub(super) async fn still_waits(&self, attempt: &Attempt) -> Result<bool, BackendError> {
-        let reading = self.read(&attempt.key).await?;
-        let mut state = state_of(&attempt.key, &reading)?;
-        let mut notify = |_, (): &()| {};
-        state.settle(&mut Step::new(
-            time(reading.now),
-            Timing::new(),
-            &mut notify,
-        ));
-        Ok(state.waiter(attempt.owner).is_some() && !state.holds(attempt.owner))
-    }
-
     pub(super) fn inspected(key: &Key, reading: &Reading) -> Result<Inspection, BackendError> {
         let mut notify = |_, (): &()| {};
-        let mut step = Step::new(time(reading.now), Timing::new(), &mut notify);
+        let mut step = Step::new(time(reading.now), timing(), &mut notify);
         Ok(state_of(key, reading)?.inspect(&mut step))
     }
 
@@ -190,9 +319,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let pattern = Key::new("", &format!("{prefix}*"));
         let pattern =
             pattern.map_err(|it| BackendError::not_applied(it.to_string()).permanent())?;
-        let mut connection = self.connection().await?;
-        let rows = DB::list(&mut connection, from.unwrap_or(prefix)).await;
-        let rows = rows.map_err(|it| error::of(it, &pattern))?;
+        let from = from.unwrap_or(prefix);
+        let rows = self.rows(&pattern, from).await?;
         // No key contains a control character, so no key is between the last key and the next page.
         let next = rows.last().filter(|(key, _)| key.starts_with(prefix));
         let next = next.map(|(key, _)| ListCursor::new(format!("{key}\u{1}")));
@@ -210,54 +338,17 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         Ok(ListPage::new(held, next))
     }
 
-    async fn connection(&self) -> Result<PoolConnection<DB>, BackendError> {
-        self.pool.acquire().await.map_err(error::of_pool)
+    async fn connection(&self) -> Result<LentConnection<DB>, BackendError> {
+        let connection = self.pool.acquire().await.map_err(error::of_pool)?;
+        Ok(LentConnection::new(connection))
     }
 }
 
-/// Applies a change to a row that was read.
-fn changed<T>(
-    key: &Key,
-    reading: &Reading,
-    copies_until: i64,
-    change: impl FnOnce(&mut KeyState, Tokens<'_>, &mut Step<'_>) -> Result<T, BackendError>,
-) -> Result<Changed<T>, BackendError> {
-    let absent = Record::absent();
-    let before = reading.record.as_ref().unwrap_or(&absent);
-    let mut state = before.state().map_err(|it| error::damaged(it, key))?;
-    let (mut notified, mut token) = (Vec::new(), before.token);
-    let now = time(reading.now);
-    let mut tokens = || {
-        let drawn = next_token(now, before.token)?;
-        token = drawn.get();
-        Ok(drawn)
-    };
-    let mut notify = |owner, (): &()| notified.push(owner);
-    let mut step = Step::new(now, Timing::new(), &mut notify);
-    let answer = change(&mut state, &mut tokens, &mut step)?;
-    let after = before.with(&state, token, copies_until);
-    Ok(Changed {
-        answer,
-        after: (after != *before).then_some(after),
-        exists: reading.record.is_some(),
-        notified,
-    })
-}
-
-fn state_of(key: &Key, reading: &Reading) -> Result<KeyState, BackendError> {
+pub(super) fn state_of(key: &Key, reading: &Reading) -> Result<KeyState, BackendError> {
     let state = reading.record.as_ref().map(Record::state).transpose();
     Ok(state
         .map_err(|it| error::damaged(it, key))?
         .unwrap_or_default())
-}
-
-/// A change that is not written yet.
-struct Changed<T> {
-    answer: T,
-    /// The row to write, or `None` if it does not change.
-    after: Option<Record>,
-    exists: bool,
-    notified: Vec<AttemptId>,
 }
 
 /// Lengthens the pauses between the tries of a contended change.

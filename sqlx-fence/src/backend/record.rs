@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
+use leasehold::backend::Claim;
 use leasehold::backend::key_state::{DecodeError, ExclusiveLease, KeyState};
-use leasehold::{AttemptId, FencingToken};
+use leasehold::{AttemptId, EndReason, FencingToken};
 
 use super::times::{micros, time};
 
@@ -40,6 +41,21 @@ pub struct Reading {
     pub record: Option<Record>,
 }
 
+impl Reading {
+    /// Returns why the exclusive lease of a claim has ended, or `None` if the lease is valid.
+    pub fn end_of(&self, claim: &Claim) -> Option<EndReason> {
+        let owner = claim.owner.to_bytes();
+        let owned = self.record.as_ref().filter(|it| {
+            it.owner.as_deref() == Some(owner.as_slice()) && it.token == claim.token.get()
+        });
+        match owned {
+            None => Some(EndReason::Gone),
+            Some(record) if record.expires_at <= self.now => Some(EndReason::Expired),
+            Some(_) => None,
+        }
+    }
+}
+
 /// The result of the statement that acquires a free lock.
 #[derive(Debug)]
 pub enum Taken {
@@ -47,6 +63,15 @@ pub enum Taken {
     Token(FencingToken),
     /// The statement changed nothing.
     Busy(Reading),
+}
+
+/// The result of the deletion of old rows in one page.
+#[derive(Debug)]
+pub struct Swept {
+    /// The number of deleted rows.
+    pub deleted: u64,
+    /// The last key of the page, or `None` if the page was empty.
+    pub last: Option<String>,
 }
 
 impl Record {

@@ -1,6 +1,6 @@
 //! Tracks acquire statements without a reply, because a late statement must not acquire after the end of its attempt.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,10 @@ pub(super) struct Requests {
 struct Log {
     /// The database's microseconds at `start`, or a little more.
     database_start: Option<i64>,
-    unanswered: HashMap<AttemptId, Unanswered>,
+    /// The statements by their owners and numbers.
+    unanswered: BTreeMap<(AttemptId, u64), Unanswered>,
+    /// The number of the last statement.
+    last: u64,
 }
 
 #[derive(Debug)]
@@ -66,20 +69,25 @@ impl Requests {
         ))
     }
 
-    /// Records that a statement has no reply, until the caller reports the reply to the returned guard.
+    /// Records that a statement has no reply, until the caller reports the reply to the returned value.
     pub(super) fn sending(&self, owner: AttemptId, expiry: i64) -> Request<'_> {
-        Request {
-            requests: self,
-            owner,
-            expiry,
-            answered: false,
+        let now = Instant::now();
+        let mut log = self.log();
+        if log.unanswered.len() >= MANY {
+            log.unanswered.retain(|_, it| it.forget_at > now);
         }
+        log.last += 1;
+        let (id, forget_at) = ((owner, log.last), now + LIFETIME * 4);
+        log.unanswered.insert(id, Unanswered { expiry, forget_at });
+        Request { requests: self, id }
     }
 
     /// Returns the database's time until which it may execute statements of the owner. Returns zero if all statements
     /// of the owner have a reply.
     pub(super) fn latest_expiry(&self, owner: AttemptId) -> i64 {
-        self.log().unanswered.get(&owner).map_or(0, |it| it.expiry)
+        let log = self.log();
+        let of_owner = log.unanswered.range((owner, 0)..=(owner, u64::MAX));
+        of_owner.map(|(_, it)| it.expiry).max().unwrap_or_default()
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
@@ -96,32 +104,11 @@ pub(super) fn expiry_after(now: i64) -> i64 {
 #[derive(Debug)]
 pub(super) struct Request<'a> {
     requests: &'a Requests,
-    owner: AttemptId,
-    expiry: i64,
-    answered: bool,
+    id: (AttemptId, u64),
 }
 
 impl Request<'_> {
-    pub(super) fn answered(mut self) {
-        self.answered = true;
-    }
-}
-
-impl Drop for Request<'_> {
-    fn drop(&mut self) {
-        if self.answered {
-            return;
-        }
-        let now = Instant::now();
-        let mut log = self.requests.log();
-        if log.unanswered.len() >= MANY {
-            log.unanswered.retain(|_, it| it.forget_at > now);
-        }
-        let earlier = log.unanswered.get(&self.owner).map_or(0, |it| it.expiry);
-        let unanswered = Unanswered {
-            expiry: self.expiry.max(earlier),
-            forget_at: now + LIFETIME * 4,
-        };
-        log.unanswered.insert(self.owner, unanswered);
+    pub(super) fn answered(self) {
+        self.requests.log().unanswered.remove(&self.id);
     }
 }

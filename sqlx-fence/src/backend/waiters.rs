@@ -1,13 +1,14 @@
 //! The waiters of this process, which a release of this process notifies.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use leasehold::AttemptId;
 use tokio::sync::Notify;
 
-/// The time after which a waiter that stops polling is removed.
+/// The time after which a waiter that neither waits nor repeats its attempt is removed.
 const FORGET_AFTER: Duration = Duration::from_secs(60);
 
 /// The smallest number of waiters at which old waiters are removed.
@@ -34,24 +35,27 @@ struct Waiter {
 }
 
 impl Waiters {
-    /// Adds a waiter, or renews its registration.
-    pub(super) fn register(&self, owner: AttemptId) {
+    /// Adds a waiter, or renews its registration. Returns whether the waiter is new.
+    pub(super) fn register(&self, owner: AttemptId) -> bool {
         let now = Instant::now();
         let mut registered = self.registered();
         if registered.waiters.len() >= registered.limit.max(MANY) {
-            registered
-                .waiters
-                .retain(|_, it| now - it.polled < FORGET_AFTER);
+            registered.waiters.retain(|_, it| {
+                Arc::strong_count(&it.wake_up) > 1 || now - it.polled < FORGET_AFTER
+            });
             registered.limit = registered.waiters.len() * 2;
         }
-        let waiter = registered
-            .waiters
-            .entry(owner.to_string())
-            .or_insert_with(|| Waiter {
-                wake_up: Arc::default(),
-                polled: now,
-            });
-        waiter.polled = now;
+        let (wake_up, polled) = (Arc::default(), now);
+        match registered.waiters.entry(owner.to_string()) {
+            Entry::Occupied(mut entry) => {
+                entry.get_mut().polled = now;
+                false
+            }
+            Entry::Vacant(entry) => {
+                entry.insert(Waiter { wake_up, polled });
+                true
+            }
+        }
     }
 
     pub(super) fn find(&self, waiter: &str) -> Option<Arc<Notify>> {

@@ -132,8 +132,8 @@ pub trait Driver: Database<Arguments: Clone> {
         confirmed: Option<SqlStr>,
     ) -> Answer<'_, (i64, Option<i64>)>;
 
-    /// Returns the statement that begins a transaction with a time limit for waiting for locks.
-    fn begin(isolation: Option<Isolation>, limit: Duration) -> String;
+    /// Returns the statement that begins a transaction. A time limit for waiting for locks is for a claim that follows.
+    fn begin(isolation: Option<Isolation>, limit: Option<Duration>) -> String;
 
     /// Locks the row of a resource, and stores the token there if it is the newest.
     fn claim<'c>(

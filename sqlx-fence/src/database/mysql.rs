@@ -55,10 +55,13 @@ impl Driver for MySql {
         })
     }
 
-    fn begin(isolation: Option<Isolation>, limit: Duration) -> String {
+    fn begin(isolation: Option<Isolation>, limit: Option<Duration>) -> String {
         let level = isolation.map_or(String::new(), |it| {
             format!("SET TRANSACTION ISOLATION LEVEL {}; ", it.sql())
         });
+        let Some(limit) = limit else {
+            return format!("{level}START TRANSACTION");
+        };
         // The setting is in whole seconds, and 0 means no limit in some versions.
         let limit = limit.as_nanos().div_ceil(1_000_000_000).clamp(1, 1_000_000);
         format!(

@@ -79,8 +79,11 @@ impl Driver for Postgres {
         })
     }
 
-    fn begin(isolation: Option<Isolation>, limit: Duration) -> String {
+    fn begin(isolation: Option<Isolation>, limit: Option<Duration>) -> String {
         let level = isolation.map_or(String::new(), |it| format!(" ISOLATION LEVEL {}", it.sql()));
+        let Some(limit) = limit else {
+            return format!("BEGIN{level}");
+        };
         // Round up, because 0 means no limit.
         let limit = limit
             .as_nanos()

@@ -57,10 +57,10 @@ impl Driver for Sqlite {
         })
     }
 
-    /// Ignores both arguments: the claim acquires the write lock as the first statement, and `SQLite` has only one
-    /// isolation level.
-    fn begin(_isolation: Option<Isolation>, _limit: Duration) -> String {
-        "BEGIN".to_owned()
+    /// Ignores the isolation level, because `SQLite` has only one. A claim acquires the write lock as the first
+    /// statement, within the limit. Without a claim, the transaction acquires the write lock when it begins.
+    fn begin(_isolation: Option<Isolation>, limit: Option<Duration>) -> String {
+        limit.map_or("BEGIN IMMEDIATE", |_| "BEGIN").to_owned()
     }
 
     fn claim<'c>(

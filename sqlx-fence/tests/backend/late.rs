@@ -4,54 +4,127 @@ use std::time::Duration;
 
 use leasehold::Key;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend};
-use leasehold_sqlx::SqlBackend;
-use sqlx::{PgPool, Postgres, query, query_scalar};
+use leasehold_sqlx::{LockDatabase, SqlBackend, ddl};
+use leasehold_testkit::servers::MariaDbServer;
+use sqlx::mysql::MySqlPoolOptions;
+use sqlx::{MySqlPool, PgPool, Pool, SqlitePool, Transaction, query, query_scalar};
 use tokio::time::{sleep, timeout};
 
-use crate::postgres::pool;
+use crate::sqlite::LockFile;
 
 const TTL: Duration = Duration::from_secs(30);
-/// Counts the statements of this pool that acquire and wait for a lock of the database.
-const WAITING: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
-     AND application_name = current_setting('application_name') AND query LIKE 'WITH taken%'";
+/// MariaDB shows the same waiting transactions again if they were read within the last 100 ms.
+const PAUSE: Duration = Duration::from_millis(200);
 
-/// Returns the key of a new lock, and a backend that knows the clock of the database.
-async fn backend(name: &str) -> (PgPool, SqlBackend<Postgres>, Key) {
-    let pool = pool(name).await;
+/// Another client inserts the row of the new key, and does not commit.
+const INSERT: &str = "INSERT INTO leasehold_locks \
+     (lock_key, version, token, expires_at, kept_until, closed_until) VALUES ('late:new', 0, 0, 0, 0, 0)";
+/// Another client changes the row of the released key, and does not commit.
+const CHANGE: &str =
+    "UPDATE leasehold_locks SET version = version + 1 WHERE lock_key = 'late:released'";
+
+/// Counts the statements of this pool that acquire and wait for a lock of the database.
+const WAITING_ON_POSTGRES: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
+     AND application_name = current_setting('application_name') AND query LIKE 'WITH taken%'";
+const WAITING_ON_MARIADB: &str =
+    "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+
+/// A pool, and what must live as long.
+struct Place<P, K> {
+    pool: P,
+    _kept: K,
+}
+
+impl Place<PgPool, ()> {
+    async fn create(name: &str) -> Self {
+        let pool = crate::postgres::pool(name).await;
+        Self { pool, _kept: () }
+    }
+
+    async fn waiting(&self) -> i64 {
+        query_scalar(WAITING_ON_POSTGRES)
+            .fetch_one(&self.pool)
+            .await
+            .unwrap()
+    }
+}
+
+/// The server has no other clients that may wait.
+impl Place<MySqlPool, MariaDbServer> {
+    async fn create(_name: &str) -> Self {
+        let server = MariaDbServer::start().await.unwrap();
+        let options = MySqlPoolOptions::new().max_connections(5);
+        let pool = options.connect(&server.url()).await.unwrap();
+        ddl::create_locks(&pool).await.unwrap();
+        Self {
+            pool,
+            _kept: server,
+        }
+    }
+
+    async fn waiting(&self) -> i64 {
+        query_scalar(WAITING_ON_MARIADB)
+            .fetch_one(&self.pool)
+            .await
+            .unwrap()
+    }
+}
+
+impl Place<SqlitePool, LockFile> {
+    async fn create(_name: &str) -> Self {
+        let file = LockFile::create().await;
+        Self {
+            pool: file.pool.clone(),
+            _kept: file,
+        }
+    }
+
+    /// All connections in use have a statement that waits, except for the connection of the blocker.
+    #[allow(clippy::unused_async, reason = "as on the other databases")]
+    async fn waiting(&self) -> i64 {
+        i64::from(self.pool.size()) - i64::try_from(self.pool.num_idle()).unwrap() - 1
+    }
+}
+
+/// Returns a backend that knows the clock of the database, and its lock.
+async fn backend<DB: LockDatabase>(pool: &Pool<DB>, name: &str) -> (SqlBackend<DB>, Key) {
     let backend = SqlBackend::new(pool.clone());
     let key = Key::new("", name).unwrap();
     assert!(backend.inspect(&key).await.unwrap().is_free());
-    (pool, backend, key)
+    (backend, key)
 }
 
-async fn waiting(pool: &PgPool) -> i64 {
-    query_scalar(WAITING).fetch_one(pool).await.unwrap()
-}
-
-/// Drops an attempt while its statement waits for a lock of the database, cleans up, and then lets the statement go on.
-async fn cleanup_overtakes(pool: PgPool, backend: SqlBackend<Postgres>, key: Key, block: &str) {
-    let mut blocker = pool.begin().await.unwrap();
-    query(sqlx::AssertSqlSafe(block.to_owned()))
-        .bind(key.full())
-        .execute(&mut *blocker)
-        .await
-        .unwrap();
+/// Drops an attempt while its statement waits for `blocker`, cleans up, and then lets the statement go on.
+async fn cleanup_overtakes<DB: LockDatabase>(
+    pool: &Pool<DB>,
+    backend: &SqlBackend<DB>,
+    key: Key,
+    blocker: Transaction<'_, DB>,
+    waiting: impl AsyncFn() -> i64,
+) {
     let late = Attempt::new(key.clone(), TTL, false);
-    let dropped = timeout(Duration::from_millis(200), backend.attempt(&late)).await;
-    assert!(dropped.is_err(), "{dropped:?}");
-    assert_eq!(waiting(&pool).await, 1);
+    let mut attempt = backend.attempt(&late);
+    loop {
+        let ended = timeout(PAUSE, &mut attempt).await;
+        assert!(ended.is_err(), "{ended:?}");
+        if waiting().await == 1 {
+            break;
+        }
+    }
+    drop(attempt);
 
     let cleanup = tokio::spawn({
         let (backend, late) = (backend.clone(), late.clone());
         async move { backend.cleanup(&late).await.unwrap() }
     });
-    sleep(Duration::from_millis(200)).await;
+    sleep(PAUSE).await;
     blocker.rollback().await.unwrap();
     cleanup.await.unwrap();
-    while waiting(&pool).await > 0 {
-        sleep(Duration::from_millis(10)).await;
+    // The connection of the late statement is closed, but the server still executes the statement.
+    while pool.num_idle() < pool.size() as usize || waiting().await > 0 {
+        sleep(PAUSE).await;
     }
-    sleep(Duration::from_millis(100)).await;
+    sleep(PAUSE).await;
     let seen = backend.inspect(&key).await.unwrap();
     assert!(seen.is_free(), "{seen:?}");
 
@@ -63,22 +136,48 @@ async fn cleanup_overtakes(pool: PgPool, backend: SqlBackend<Postgres>, key: Key
     );
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_late_statement_for_a_new_key_does_not_acquire() {
-    let (pool, backend, key) = backend("late:new").await;
-    let insert = "INSERT INTO leasehold_locks VALUES ($1, 0, NULL, 0, 0, 0, 0, NULL)";
-    cleanup_overtakes(pool, backend, key, insert).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_late_statement_for_a_released_key_does_not_acquire() {
-    let (pool, backend, key) = backend("late:released").await;
+async fn release<DB: LockDatabase>(backend: &SqlBackend<DB>, key: &Key) {
     let earlier = Attempt::new(key.clone(), TTL, false);
     let answer = backend.attempt(&earlier).await.unwrap();
     let AttemptAnswer::Granted { token, .. } = answer else {
         panic!("{answer:?}")
     };
     backend.release(&earlier.claim(token)).await.unwrap();
-    let lock = "SELECT 1 FROM leasehold_locks WHERE lock_key = $1 FOR UPDATE";
-    cleanup_overtakes(pool, backend, key, lock).await;
+}
+
+macro_rules! late_statements {
+    ($($name:ident: $place:ty;)+) => {
+        $(
+            mod $name {
+                use super::*;
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn a_late_statement_for_a_new_key_does_not_acquire() {
+                    let place = <$place>::create("late:new").await;
+                    let pool = &place.pool;
+                    let (backend, key) = backend(pool, "late:new").await;
+                    let mut blocker = pool.begin().await.unwrap();
+                    query(INSERT).execute(&mut *blocker).await.unwrap();
+                    cleanup_overtakes(pool, &backend, key, blocker, async || place.waiting().await).await;
+                }
+
+                #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+                async fn a_late_statement_for_a_released_key_does_not_acquire() {
+                    let place = <$place>::create("late:released").await;
+                    let pool = &place.pool;
+                    let (backend, key) = backend(pool, "late:released").await;
+                    release(&backend, &key).await;
+                    let mut blocker = pool.begin().await.unwrap();
+                    query(CHANGE).execute(&mut *blocker).await.unwrap();
+                    cleanup_overtakes(pool, &backend, key, blocker, async || place.waiting().await).await;
+                }
+            }
+        )+
+    };
+}
+
+late_statements! {
+    on_postgres: Place<PgPool, ()>;
+    on_mariadb: Place<MySqlPool, MariaDbServer>;
+    on_sqlite: Place<SqlitePool, LockFile>;
 }

@@ -8,20 +8,29 @@ use sqlx::mysql::MySqlPoolOptions;
 use sqlx::{MySql, MySqlPool};
 use tokio::sync::OnceCell;
 
-/// Returns a pool of the server that all tests of this process share.
-async fn pool() -> MySqlPool {
+/// Returns the URL of the server that all tests of this process share. The server has the table.
+pub(crate) async fn url() -> String {
     static SERVER: OnceCell<MariaDbServer> = OnceCell::const_new();
-    let server = SERVER.get_or_init(async || MariaDbServer::start().await.unwrap());
+    let server = SERVER.get_or_init(async || {
+        let server = MariaDbServer::start().await.unwrap();
+        let pool = MySqlPool::connect(&server.url()).await.unwrap();
+        ddl::create_locks(&pool).await.unwrap();
+        pool.close().await;
+        server
+    });
+    server.await.url()
+}
+
+/// Returns a pool of this server.
+pub(crate) async fn pool() -> MySqlPool {
     let options = MySqlPoolOptions::new().max_connections(5);
-    let pool = options.connect(&server.await.url()).await.unwrap();
-    ddl::create_locks(&pool).await.unwrap();
-    pool
+    options.connect(&url().await).await.unwrap()
 }
 
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool().await;
             async move || SqlBackend::<MySql>::new(pool.clone())
         }
@@ -31,7 +40,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool().await;
             async move || Faulty::sluggish(SqlBackend::<MySql>::new(pool.clone()), 1)
         }
@@ -41,7 +50,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod lossy {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        behaviour, hold_at_least, once, sharing => {
+        behaviour, election, hold_at_least, once, sharing => {
             let pool = pool().await;
             async move || Faulty::lossy(SqlBackend::<MySql>::new(pool.clone()), 2)
         }

@@ -1,6 +1,8 @@
 //! The conformance suite on a `SQLite` file, with one backend for each connection, as in separate processes. The
 //! wrappers delay, refuse and lose commands.
 
+use std::path::PathBuf;
+
 use leasehold::conformance::Faulty;
 use leasehold_sqlx::{SqlBackend, ddl};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
@@ -9,7 +11,7 @@ use tempfile::TempDir;
 
 /// A database in a new file, which is deleted with its folder.
 pub(crate) struct LockFile {
-    _folder: TempDir,
+    folder: TempDir,
     pub(crate) pool: SqlitePool,
 }
 
@@ -25,10 +27,12 @@ impl LockFile {
         let pool = SqlitePoolOptions::new().max_connections(5);
         let pool = pool.connect_with(options).await.unwrap();
         ddl::create_locks(&pool).await.unwrap();
-        Self {
-            _folder: folder,
-            pool,
-        }
+        Self { folder, pool }
+    }
+
+    /// Returns the path of the file.
+    pub(crate) fn path(&self) -> PathBuf {
+        self.folder.path().join("locks.db")
     }
 
     fn backend(&self) -> SqlBackend<Sqlite> {
@@ -39,7 +43,7 @@ impl LockFile {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let file = LockFile::create().await;
             async move || file.backend()
         }
@@ -49,7 +53,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, operators, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let file = LockFile::create().await;
             async move || Faulty::sluggish(file.backend(), 1)
         }
@@ -59,7 +63,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod lossy {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        behaviour, hold_at_least, once, sharing => {
+        behaviour, election, hold_at_least, once, sharing => {
             let file = LockFile::create().await;
             async move || Faulty::lossy(file.backend(), 2)
         }

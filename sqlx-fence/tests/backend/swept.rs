@@ -12,18 +12,18 @@ use tokio::time::sleep;
 const ROWS: &str = "INSERT INTO leasehold_locks \
      (lock_key, version, owner, token, expires_at, kept_until, closed_until) VALUES \
      ('!swept:old', 1, NULL, 1, 1, 1, 1), \
-     ('!swept:version', $1, NULL, 1, 1, 1, 1), \
-     ('!swept:token', 1, NULL, $1, 1, 1, 1), \
-     ('!swept:lease', 1, NULL, 1, $1, 1, 1), \
-     ('!swept:kept', 1, NULL, 1, 1, $1, 1), \
-     ('!swept:closed', 1, NULL, 1, 1, 1, $1)";
+     ('!swept:version', 4000000000000000000, NULL, 1, 1, 1, 1), \
+     ('!swept:token', 1, NULL, 4000000000000000000, 1, 1, 1), \
+     ('!swept:lease', 1, NULL, 1, 4000000000000000000, 1, 1), \
+     ('!swept:kept', 1, NULL, 1, 1, 4000000000000000000, 1), \
+     ('!swept:closed', 1, NULL, 1, 1, 1, 4000000000000000000)";
 const LEFT: &str = "SELECT COUNT(*) FROM leasehold_locks WHERE lock_key LIKE '!swept:%'";
 const OLD: &str = "SELECT COUNT(*) FROM leasehold_locks WHERE lock_key = '!swept:old'";
 
 macro_rules! old_rows_are_deleted {
     ($pool:expr) => {{
         let pool = $pool;
-        query(ROWS).bind(i64::MAX / 2).execute(&pool).await.unwrap();
+        query(ROWS).execute(&pool).await.unwrap();
         let backend = SqlBackend::new(pool.clone());
         let key = Key::new("", "in use").unwrap();
         let attempt = Attempt::new(key, Duration::from_secs(30), false);
@@ -47,6 +47,11 @@ macro_rules! old_rows_are_deleted {
 #[tokio::test]
 async fn old_rows_are_deleted_on_postgres() {
     old_rows_are_deleted!(crate::postgres::pool("swept").await);
+}
+
+#[tokio::test]
+async fn old_rows_are_deleted_on_mariadb() {
+    old_rows_are_deleted!(crate::mariadb::pool().await);
 }
 
 #[tokio::test]

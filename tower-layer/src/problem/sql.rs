@@ -70,6 +70,9 @@ impl From<Error> for Problem {
             Error::WrongKey { .. } => {
                 misconfigured("a write of this route needs a lock that the request does not hold")
             }
+            Error::NotExclusive { .. } | Error::NotInDatabase { .. } => misconfigured(
+                "the lock of this route cannot protect its transaction; nothing was written",
+            ),
             _ => failed(),
         }
     }

@@ -101,8 +101,12 @@ impl<W> fmt::Debug for Step<'_, W> {
 pub struct Timing {
     /// The time after which a waiter that stops polling loses its position. The default is 6 s.
     pub waiter_lease: Duration,
-    /// The interval at which a waiter repeats its attempt to keep its position. The default is 2 s.
+    /// The interval at which a waiter repeats its attempt to keep its position. The default is 2 s. If the backend
+    /// keeps the positions itself, with [`KeyState::keep_positions`], the interval may exceed `waiter_lease`.
     pub refresh: Duration,
+    /// The age from which a position is renewed. A backend that stores records can so avoid a write for a younger
+    /// position. The default is zero.
+    pub renew_after: Duration,
     /// The time within which a waiter must confirm a grant. The default is 2 s.
     pub grant: Duration,
 }
@@ -114,6 +118,7 @@ impl Timing {
         Self {
             waiter_lease: Duration::from_secs(6),
             refresh: Duration::from_secs(2),
+            renew_after: Duration::ZERO,
             grant: Duration::from_secs(2),
         }
     }

@@ -1,6 +1,7 @@
 //! One key's holders and waiters.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -146,8 +147,7 @@ impl<W: Default> KeyState<W> {
     }
 
     fn busy(&mut self, attempt: &Attempt, step: &Step<'_, W>) -> AttemptAnswer {
-        let until = step.now + step.timing.waiter_lease;
-        let first = attempt.queue && self.queue.enter(attempt.owner, attempt.mode, until);
+        let first = attempt.queue && self.queue.enter(attempt.owner, attempt.mode, step);
         let soonest = self.holders.iter().map(|h| h.expires - step.now).min();
         AttemptAnswer::Busy {
             retry_after: match soonest {
@@ -299,14 +299,37 @@ impl<W: Default> KeyState<W> {
         let handed_on = self.holders.iter().filter(|h| h.token.is_none()).count();
         let alone = self.holders.iter().find(|h| h.mode == Mode::Exclusive);
         let latest = self.holders.iter().map(|h| h.expires - step.now).max();
+        let token = self.holders.iter().filter_map(|h| h.token).max();
         Inspection {
             owner: alone.map(|h| h.owner.to_string()),
-            token: self.holders.iter().filter_map(|h| h.token).max(),
+            token,
+            granted_at: token.map(FencingToken::generated_at),
             expires_in: latest,
             holders: self.holders.iter().map(|h| h.mode.size()).sum(),
             held_by: self.holders.iter().map(|h| h.info(step.now)).collect(),
             waiting: self.queue.len() - handed_on,
         }
+    }
+
+    /// Renews the positions of these waiters, if one of the positions has the age
+    /// [`renew_after`](super::Timing::renew_after). Waiters with a grant must confirm it instead. Returns whether a
+    /// position was renewed.
+    pub fn keep_positions(&mut self, owners: &HashSet<AttemptId>, step: &mut Step<'_, W>) -> bool {
+        self.settle(step);
+        let waiting: HashSet<AttemptId> = self.waiting().filter(|it| owners.contains(it)).collect();
+        self.queue.keep(&waiting, step)
+    }
+
+    /// Returns the waiters without a grant, in the order of the queue.
+    pub fn waiting(&self) -> impl Iterator<Item = AttemptId> {
+        let waiters = self.queue.iter().map(|it| it.owner);
+        waiters.filter(|it| !self.holds(*it))
+    }
+
+    /// Returns the time at which the first lease or grant of a holder ends.
+    #[must_use]
+    pub fn next_expiry(&self) -> Option<Duration> {
+        self.holders.iter().map(|it| it.expires).min()
     }
 
     /// Returns the value that the backend keeps with a waiter; `None` if the owner does not wait.

@@ -1,6 +1,6 @@
 //! The waiters of one key, first in, first out.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use super::Step;
@@ -22,6 +22,13 @@ pub(super) struct QueuedWaiter<W> {
     wake_up: W,
 }
 
+impl<W> QueuedWaiter<W> {
+    /// Returns whether a renewal to `until` is due.
+    fn is_due(&self, until: Duration, step: &Step<'_, W>) -> bool {
+        self.until + step.timing.renew_after <= until
+    }
+}
+
 impl<W: Default> WaitQueue<W> {
     pub(super) fn len(&self) -> usize {
         self.waiters.len()
@@ -40,15 +47,31 @@ impl<W: Default> WaitQueue<W> {
         });
     }
 
-    /// Adds `owner` at the end of the queue, or renews the lease of its position. Returns whether `owner` is first.
-    pub(super) fn enter(&mut self, owner: AttemptId, mode: Mode, until: Duration) -> bool {
-        if let Some(place) = self.waiters.iter_mut().position(|w| w.owner == owner) {
-            self.waiters[place].until = until;
+    /// Adds `owner` at the end of the queue, or renews its position if that is due. Returns whether `owner` is first.
+    pub(super) fn enter(&mut self, owner: AttemptId, mode: Mode, step: &Step<'_, W>) -> bool {
+        let until = step.now + step.timing.waiter_lease;
+        if let Some(place) = self.waiters.iter().position(|w| w.owner == owner) {
+            if self.waiters[place].is_due(until, step) {
+                self.waiters[place].until = until;
+            }
             place == 0
         } else {
             self.push(owner, mode, until);
             self.waiters.len() == 1
         }
+    }
+
+    /// Renews the positions of these waiters if one of them is due. Returns whether one was due.
+    pub(super) fn keep(&mut self, owners: &HashSet<AttemptId>, step: &Step<'_, W>) -> bool {
+        let until = step.now + step.timing.waiter_lease;
+        let kept = |it: &&mut QueuedWaiter<W>| owners.contains(&it.owner);
+        let is_due = (self.waiters.iter_mut().filter(kept)).any(|it| it.is_due(until, step));
+        if is_due {
+            for waiter in self.waiters.iter_mut().filter(kept) {
+                waiter.until = until;
+            }
+        }
+        is_due
     }
 
     pub(super) fn remove(&mut self, owner: AttemptId) {

@@ -10,10 +10,10 @@ use super::majority::{majority, no_quorum};
 use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request;
-use crate::Key;
 use crate::backend::redis::protocol::inspection::info;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{BackendError, Inspection};
+use crate::{FencingToken, Key};
 
 /// Returns the holder of a key according to a majority.
 pub(super) async fn inspect(
@@ -44,10 +44,12 @@ pub(super) async fn inspect(
     // The majority ends when the first of its leases ends.
     let left = lefts.len().checked_sub(needed).map(|it| lefts[it]);
     let holder = elected.map(|owner| info(owner, 1, left));
+    // All nodes of a majority have the same token.
+    let token = common(&tokens, needed).and_then(|it| FencingToken::try_from(it).ok());
     Ok(Inspection {
         owner: holder.as_ref().map(|holder| holder.id.clone()),
-        // All nodes of a majority have the same token.
-        token: common(&tokens, needed).and_then(|it| it.try_into().ok()),
+        token,
+        granted_at: token.map(FencingToken::generated_at),
         expires_in: left,
         holders: usize::from(elected.is_some()),
         held_by: holder.into_iter().collect(),

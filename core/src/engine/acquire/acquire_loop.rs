@@ -177,12 +177,15 @@ impl<'a> AcquireLoop<'a> {
         }
     }
 
-    /// Pauses before another retry, or returns an error: an acquire does not wait forever for the end of an outage.
+    /// Pauses before another retry, or returns an error: only a campaign waits forever for the end of an outage.
     async fn failed(&mut self, sent: LeaseInstant, error: BackendError) -> Result<(), Error> {
         let attempt_guard = &self.attempt_guard;
         events::attempt_failed(&attempt_guard.attempt, &error);
         let since = *self.failing_since.get_or_insert(sent);
-        let outage_ends = since.after(attempt_guard.engine.limits.outage);
+        let outage_ends = since.after(match self.options.outlasts_outages {
+            true => Duration::MAX,
+            false => attempt_guard.engine.limits.outage,
+        });
         let end = match (self.patience, self.give_up) {
             (BusyPolicy::None, _) => sent,
             (BusyPolicy::Wait, Some(give_up)) => give_up.min(outage_ends),

@@ -34,6 +34,8 @@ pub(crate) struct Lease {
     since: LeaseInstant,
     state: Mutex<LeaseState>,
     release_owed: AtomicBool,
+    /// Whether a shutdown leaves the release to the holder, which first drops its work.
+    is_left_to_holder: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -75,6 +77,7 @@ impl Lease {
                 end: None,
             }),
             release_owed: AtomicBool::new(true),
+            is_left_to_holder: AtomicBool::new(false),
         }
     }
 
@@ -101,6 +104,7 @@ impl Lease {
                 end: None,
             }),
             release_owed: AtomicBool::new(true),
+            is_left_to_holder: AtomicBool::new(false),
         }
     }
 
@@ -250,6 +254,17 @@ impl Lease {
     /// Claims the release. Returns true for the first caller only, which must send the release.
     pub(super) fn claim_release(&self) -> bool {
         self.release_owed.swap(false, Ordering::AcqRel)
+    }
+
+    /// Has a shutdown leave the release to the holder. The shutdown must wait for the holder: see
+    /// [`Engine::in_progress`](super::Engine::in_progress). The holder then checks the lease before it begins its work,
+    /// because a shutdown may have ended and released the lease before this call.
+    pub(crate) fn leave_release_to_holder(&self) {
+        self.is_left_to_holder.store(true, Ordering::Release);
+    }
+
+    pub(super) fn is_left_to_holder(&self) -> bool {
+        self.is_left_to_holder.load(Ordering::Acquire)
     }
 
     fn announce(&self, now: LeaseInstant, reason: EndReason) {

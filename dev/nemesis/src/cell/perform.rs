@@ -43,7 +43,8 @@ impl Cell {
             Kind::InProcess => (1, PROCESSES),
             _ => (PROCESSES, 1),
         };
-        let orders = Orders::new(deployment.locks(), self.number, tasks, &links.linked);
+        let mut orders = Orders::new(deployment.locks(), self.number, tasks, &links.linked);
+        orders.polls = self.kind.polls(self.fault);
         let begun = Moment::now();
         let mut workers = Workers::start(orders, processes, self.fault).await?;
         let mut wrong = works(&observed, &workers, begun).await?;

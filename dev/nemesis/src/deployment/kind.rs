@@ -25,6 +25,19 @@ pub enum Kind {
     /// An ensemble of three.
     #[strum(serialize = "zookeeper")]
     ZooKeeper,
+    /// One Postgres server.
+    Postgres,
+    /// A Postgres primary whose commits do not wait for its replica.
+    #[strum(serialize = "postgres-asynchronous")]
+    Asynchronous,
+    /// A Postgres primary whose commits wait for its replica.
+    #[strum(serialize = "postgres-synchronous")]
+    Synchronous,
+    /// One `MariaDB` server.
+    #[strum(serialize = "mariadb")]
+    MariaDb,
+    /// A file of `SQLite`.
+    Sqlite,
 }
 
 impl Kind {
@@ -90,6 +103,40 @@ impl Kind {
                 Fault::ServerPause,
                 Fault::ServerRestart,
             ],
+            Self::Postgres => &[
+                Fault::Calm,
+                Fault::ClientPause,
+                Fault::ClientKill,
+                Fault::ClientClock,
+                Fault::ForceOpen,
+                Fault::LinkCut,
+                Fault::LinkLosesRequests,
+                Fault::LinkLosesReplies,
+                Fault::LinkDelay,
+                Fault::ServerRestart,
+                Fault::ServerClock,
+            ],
+            Self::MariaDb => &[
+                Fault::Calm,
+                Fault::ClientPause,
+                Fault::ClientKill,
+                Fault::ClientClock,
+                Fault::ForceOpen,
+                Fault::LinkCut,
+                Fault::LinkLosesRequests,
+                Fault::LinkLosesReplies,
+                Fault::LinkDelay,
+                Fault::ServerPause,
+                Fault::ServerRestart,
+            ],
+            Self::Asynchronous | Self::Synchronous => &[Fault::Calm, Fault::Failover],
+            // The clock of the clients is the clock of the database, so it does not jump.
+            Self::Sqlite => &[
+                Fault::Calm,
+                Fault::ClientPause,
+                Fault::ClientKill,
+                Fault::ForceOpen,
+            ],
         }
     }
 
@@ -97,7 +144,9 @@ impl Kind {
     #[must_use]
     pub const fn excludes(self, fault: Fault) -> bool {
         match fault {
-            Fault::ForceOpen | Fault::Failover | Fault::ServerClock => false,
+            Fault::ForceOpen | Fault::ServerClock => false,
+            // The replica of Postgres has each lock that the primary has acknowledged.
+            Fault::Failover => matches!(self, Self::Synchronous),
             // A single Redis server that loses its locks grants them again. Of several nodes, the one that lost its
             // locks does not vote.
             Fault::ServerForgets => matches!(self, Self::Redlock),
@@ -111,6 +160,19 @@ impl Kind {
     /// be lost.
     #[must_use]
     pub const fn control_loses(self, fault: Fault) -> bool {
-        matches!(fault, Fault::ClientPause | Fault::ForceOpen)
+        match fault {
+            Fault::ClientPause | Fault::ForceOpen => true,
+            Fault::Failover => matches!(self, Self::Asynchronous),
+            _ => false,
+        }
+    }
+
+    /// Returns whether clients poll for the lock instead of queueing, and hold it longer than the fault takes.
+    #[must_use]
+    pub const fn polls(self, fault: Fault) -> bool {
+        matches!(
+            (self, fault),
+            (Self::Asynchronous | Self::Synchronous, Fault::Failover)
+        )
     }
 }

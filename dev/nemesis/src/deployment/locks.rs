@@ -6,7 +6,10 @@ use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
 use leasehold::backend::redlock::Redlock;
 use leasehold::backend::zookeeper::ZooKeeper;
+use leasehold_sqlx::{SqlBackend, ddl};
 use serde::{Deserialize, Serialize};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
+use sqlx::{MySql, Pool, Postgres, SqlitePool};
 
 use crate::BoxError;
 
@@ -38,6 +41,8 @@ pub enum Locks {
     Redlock(Vec<String>),
     /// At a URL of `ZooKeeper`.
     ZooKeeper(String),
+    /// In the table of the database at a URL.
+    Database(String),
 }
 
 impl Locks {
@@ -70,6 +75,32 @@ impl Locks {
                 let zookeeper = ZooKeeper::builder().session_timeout(SESSION);
                 builder.build(zookeeper.connect(url).await?)?
             }
+            Self::Database(url) => match url.split_once(':').map(|it| it.0) {
+                Some("postgres") => {
+                    builder.build(SqlBackend::new(Pool::<Postgres>::connect(url).await?))?
+                }
+                Some("mysql") => {
+                    builder.build(SqlBackend::new(Pool::<MySql>::connect(url).await?))?
+                }
+                _ => builder.build(SqlBackend::new(sqlite(url).await?))?,
+            },
         })
     }
+}
+
+/// Creates the table of the locks in the database at a URL.
+pub(super) async fn create_table(url: &str) -> Result<(), BoxError> {
+    match url.split_once(':').map(|it| it.0) {
+        Some("postgres") => ddl::create_locks(&Pool::<Postgres>::connect(url).await?).await?,
+        Some("mysql") => ddl::create_locks(&Pool::<MySql>::connect(url).await?).await?,
+        _ => ddl::create_locks(&sqlite(url).await?).await?,
+    }
+    Ok(())
+}
+
+/// Connects to a file, whose changes survive the end of a process, but not of the machine.
+async fn sqlite(url: &str) -> Result<SqlitePool, sqlx::Error> {
+    let options: SqliteConnectOptions = url.parse()?;
+    let options = options.journal_mode(SqliteJournalMode::Wal);
+    SqlitePool::connect_with(options.synchronous(SqliteSynchronous::Normal)).await
 }

@@ -2,12 +2,14 @@
 
 mod cluster;
 mod contract;
+mod database;
 mod in_process;
 mod kind;
 mod link;
 mod locks;
 mod one;
 mod redlock;
+mod replicated_database;
 mod sentinels;
 mod start;
 mod traces;

@@ -2,7 +2,9 @@
 
 use super::contract::Deployment;
 use super::kind::Kind;
-use super::{cluster, in_process, one, redlock, sentinels, zookeeper};
+use super::{
+    cluster, database, in_process, one, redlock, replicated_database, sentinels, zookeeper,
+};
 use crate::BoxError;
 
 /// Starts the servers of a kind.
@@ -18,6 +20,11 @@ pub async fn start(kind: Kind) -> Result<Box<dyn Deployment>, BoxError> {
         Kind::Synced => Box::new(sentinels::Sentinels::start(true).await?),
         Kind::Cluster => Box::new(cluster::Cluster::start().await?),
         Kind::Redlock => Box::new(redlock::Nodes::start().await?),
+        Kind::Postgres => Box::new(database::OnePostgres::start().await?),
+        Kind::Asynchronous => Box::new(replicated_database::Replicated::start(false).await?),
+        Kind::Synchronous => Box::new(replicated_database::Replicated::start(true).await?),
+        Kind::MariaDb => Box::new(database::OneMariaDb::start().await?),
+        Kind::Sqlite => Box::new(database::File::create().await?),
         Kind::ZooKeeper => Box::new(zookeeper::Ensemble::start().await?),
     })
 }

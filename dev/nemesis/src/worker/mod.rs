@@ -54,6 +54,7 @@ pub async fn work(orders: &str) -> Result<(), BoxError> {
                 cell: orders.cell,
                 recorder: recorder.clone(),
                 notes: notes.clone(),
+                polls: orders.polls,
                 name: format!("{}.{kind}.{task}", std::process::id()),
             };
             tasks.spawn(turns.run(stop.clone()));

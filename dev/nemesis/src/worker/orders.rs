@@ -16,6 +16,9 @@ pub struct Orders {
     pub cell: DataCell,
     /// The number of tasks for each store.
     pub tasks: usize,
+    /// Whether the tasks poll for the lock instead of queueing, and most turns are long. The queue of a former primary
+    /// often contains the same next holder, so a failover without a queue is worse.
+    pub polls: bool,
     /// The beginning of the names of its record files, followed by `holds` or `changes`.
     pub file: PathBuf,
     /// The stores with their addresses.
@@ -31,6 +34,7 @@ impl Orders {
             locks,
             cell,
             tasks,
+            polls: false,
             file: PathBuf::new(),
             stores: stores
                 .map(|(kind, at)| ((*kind).to_owned(), at.clone()))

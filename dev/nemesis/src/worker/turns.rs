@@ -29,6 +29,8 @@ pub(super) struct Turns {
     pub(super) cell: DataCell,
     pub(super) recorder: Recorder,
     pub(super) notes: Notes,
+    /// Whether the task polls for the lock instead of queueing, and most turns are long.
+    pub(super) polls: bool,
     /// The unique name of the task.
     pub(super) name: String,
 }
@@ -62,17 +64,25 @@ impl Turns {
             let asked = Moment::now();
             let acquired = tokio::select! {
                 () = stop.cancelled() => break,
-                acquired = self.locks.lock(&self.key).ttl(TTL).acquire() => acquired,
+                acquired = self.acquire() => acquired,
             };
             match acquired {
-                Ok(guard) => self.turn(guard, asked, number).await?,
-                Err(_) => sleep(PAUSE).await,
+                Ok(Some(guard)) => self.turn(guard, asked, number).await?,
+                Ok(None) | Err(_) => sleep(PAUSE).await,
             }
             if stop.is_cancelled() {
                 break;
             }
         }
         Ok(())
+    }
+
+    async fn acquire(&self) -> Result<Option<LockGuard>, leasehold::Error> {
+        let lock = self.locks.lock(&self.key).ttl(TTL);
+        match self.polls {
+            true => lock.try_acquire().await,
+            false => lock.acquire().await.map(Some),
+        }
     }
 
     async fn turn(&self, guard: LockGuard, asked: Moment, number: u64) -> Result<(), HistoryError> {
@@ -83,7 +93,7 @@ impl Turns {
             noted: &noted,
             token,
             id: format!("{}.{number}", self.name),
-            think: think() / 3,
+            think: self.thinking_time() / 3,
             is_dropped: self.can_drop() && number.is_multiple_of(2),
         };
         self.work(&hold).await?;
@@ -125,6 +135,16 @@ impl Turns {
             .guard
             .run(async |_| Ok::<_, leasehold::Error>(writes.await));
         run.await.unwrap_or(Ok(()))
+    }
+
+    /// Returns the time between read and write. It is usually short, and sometimes long enough for a fault.
+    fn thinking_time(&self) -> Duration {
+        let range = match fastrand::u8(..5) {
+            0..3 if self.polls => 600..2_000,
+            0 => 10..600,
+            _ => 10..50,
+        };
+        Duration::from_millis(fastrand::u64(range))
     }
 
     /// On `MariaDB`, sqlx 0.9 may lose the connection of a dropped statement.
@@ -184,10 +204,4 @@ const fn outcome(failure: Failure) -> Outcome {
         Failure::Refused => Outcome::Refused,
         Failure::Unknown => Outcome::Unknown,
     }
-}
-
-/// Returns the time between read and write. It is usually short, and sometimes long enough for a fault.
-fn think() -> Duration {
-    let most = if fastrand::u8(..5) == 0 { 600 } else { 50 };
-    Duration::from_millis(fastrand::u64(10..most))
 }

@@ -1,12 +1,15 @@
-//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, and a job that runs once.
+//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, a job that runs once, elections, and
+//! processes without a server that are killed and stopped.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
+mod election;
 mod handover;
 mod order;
 mod pause;
 mod schedule;
 mod semaphore;
+mod sqlite;
 mod tls;
 mod tokens;
 mod waiters;

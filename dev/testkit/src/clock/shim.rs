@@ -1,8 +1,8 @@
 //! Gives a process its own wall clock.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -53,6 +53,9 @@ impl ClockShim {
     /// Returns [`ClockError`] if it cannot be built.
     pub fn off_by_millis(millis: i64) -> Result<Self, ClockError> {
         let folder = tempfile::tempdir().map_err(ClockError::File)?;
+        // A server may run as another user.
+        let readable = Permissions::from_mode(0o755);
+        fs::set_permissions(folder.path(), readable).map_err(ClockError::File)?;
         let shim = Self { folder };
         let source = shim.folder.path().join("shim.c");
         fs::write(&source, SOURCE).map_err(ClockError::File)?;

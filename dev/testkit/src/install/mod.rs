@@ -25,7 +25,9 @@ mod version;
 pub use error::InstallError;
 pub use find::{Places, find};
 pub use program::Program;
-pub use server::{CHROMEDRIVER, JAVA, MARIADB, POSTGRES, REDIS, SERVERS, Server, ZOOKEEPER};
+pub use server::{
+    CHROMEDRIVER, JAVA, MARIADB, PGBOUNCER, POSTGRES, REDIS, SERVERS, Server, ZOOKEEPER,
+};
 pub use version::Version;
 
 /// Finds or installs every server of [`SERVERS`]. Returns a description of each:

@@ -61,6 +61,19 @@ pub const POSTGRES: Server = Server {
     version_class: None,
 };
 
+/// `PgBouncer`, a connection pooler for Postgres.
+pub const PGBOUNCER: Server = Server {
+    name: "PgBouncer",
+    program: "pgbouncer",
+    variable: "LEASEHOLD_PGBOUNCER",
+    least: (1, 16),
+    package: "pgbouncer",
+    tools: &[],
+    versions: None,
+    service: Some("pgbouncer"),
+    version_class: None,
+};
+
 /// `MariaDB`. The packages do not contain a daemon.
 pub const MARIADB: Server = Server {
     name: "MariaDB",
@@ -114,4 +127,12 @@ pub const CHROMEDRIVER: Server = Server {
 };
 
 /// All servers of the tests.
-pub const SERVERS: [Server; 6] = [REDIS, POSTGRES, MARIADB, JAVA, ZOOKEEPER, CHROMEDRIVER];
+pub const SERVERS: [Server; 7] = [
+    REDIS,
+    POSTGRES,
+    PGBOUNCER,
+    MARIADB,
+    JAVA,
+    ZOOKEEPER,
+    CHROMEDRIVER,
+];

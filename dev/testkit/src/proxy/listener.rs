@@ -35,7 +35,6 @@ impl Drop for Listener {
 pub(super) struct Acceptor {
     pub(super) shared: Arc<Shared>,
     pub(super) address: SocketAddr,
-    pub(super) server: SocketAddr,
     /// Whether the listener should be open.
     pub(super) wanted: watch::Receiver<bool>,
     /// Whether the listener is open.
@@ -90,6 +89,6 @@ async fn accept(keeper: &Acceptor, listener: Option<&Listener>, links: &mut Join
         };
         while links.try_join_next().is_some() {}
         let link = Link::new(Arc::clone(&keeper.shared));
-        links.spawn(connection::run(link, client, keeper.server));
+        links.spawn(connection::run(link, client, keeper.shared.server()));
     }
 }

@@ -1,6 +1,5 @@
 //! The proxy that a test uses.
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -58,13 +57,12 @@ impl Proxy {
 
     fn with(server_port: u16, framing: Framing) -> Result<Self, ProxyError> {
         let port = Port::reserve()?;
-        let shared = Arc::new(Shared::new(framing));
+        let shared = Arc::new(Shared::new(framing, server_port));
         let (wanted, wanted_there) = watch::channel(true);
         let (open_there, open) = watch::channel(true);
         let doorkeeper = Acceptor {
             shared: Arc::clone(&shared),
             address: port.address(),
-            server: SocketAddr::from((Ipv4Addr::LOCALHOST, server_port)),
             wanted: wanted_there,
             open: open_there,
         };
@@ -83,6 +81,11 @@ impl Proxy {
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port.number()
+    }
+
+    /// Connects later clients to another server, such as a new primary. Existing connections stay.
+    pub fn redirect(&self, server_port: u16) {
+        self.shared.redirect(server_port);
     }
 
     /// Removes all rules, delivers held messages, and accepts connections. Connections that have lost a message stay

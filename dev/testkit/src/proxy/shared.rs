@@ -1,6 +1,8 @@
 //! The state that a proxy and its connections share.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -22,6 +24,7 @@ pub(super) enum Framing {
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) framing: Framing,
+    server_port: AtomicU16,
     /// Also locked while the gate changes.
     pub(super) rules: Mutex<Rules>,
     pub(super) gate: Gate,
@@ -31,14 +34,25 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(framing: Framing) -> Self {
+    pub(super) fn new(framing: Framing, server_port: u16) -> Self {
         Self {
             framing,
+            server_port: AtomicU16::new(server_port),
             rules: Mutex::default(),
             gate: Gate::default(),
             stats: Arc::default(),
             knife: Mutex::default(),
         }
+    }
+
+    /// Returns the address of the server for new connections.
+    pub(super) fn server(&self) -> SocketAddr {
+        let port = self.server_port.load(Ordering::Acquire);
+        SocketAddr::from((Ipv4Addr::LOCALHOST, port))
+    }
+
+    pub(super) fn redirect(&self, server_port: u16) {
+        self.server_port.store(server_port, Ordering::Release);
     }
 
     pub(super) fn count(&self, change: impl FnOnce(&mut Stats)) {

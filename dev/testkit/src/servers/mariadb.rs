@@ -36,14 +36,31 @@ impl MariaDbServer {
         let server = Self {
             instance: Instance::prepare(&install::MARIADB)?,
         };
+        setup::run(server.set_up())?;
         server.launch().await?;
         Ok(server)
+    }
+
+    /// Kills the server, and restarts it on the same port with all committed data.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`start`](Self::start).
+    pub async fn restart(&self) -> Result<(), ServerError> {
+        self.kill();
+        self.launch().await
     }
 
     /// Returns its URL: `mysql://root@127.0.0.1:37123/test`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("mysql://root@127.0.0.1:{}/test", self.port())
+        self.url_at(self.port())
+    }
+
+    /// Like [`url`](Self::url), with another port, such as that of a proxy.
+    #[must_use]
+    pub fn url_at(&self, port: u16) -> String {
+        format!("mysql://root@127.0.0.1:{port}/test")
     }
 
     /// Returns its unix socket. Over TCP the driver waits 40 ms for each statement that it prepares.
@@ -53,7 +70,6 @@ impl MariaDbServer {
     }
 
     async fn launch(&self) -> Result<(), ServerError> {
-        setup::run(self.set_up())?;
         let mut command = self.instance.program.command();
         command.arg("--no-defaults");
         self.add_places(&mut command);
@@ -63,7 +79,8 @@ impl MariaDbServer {
             .arg(format!("--pid-file={}", self.path("pid").display()))
             .args([
                 "--bind-address=127.0.0.1",
-                "--innodb-flush-log-at-trx-commit=0",
+                // The log is written at each commit, and synced once a second.
+                "--innodb-flush-log-at-trx-commit=2",
             ]);
         self.instance.start(command, None)?;
         let ask = async || self.greeting().await.map_err(|error| error.to_string());

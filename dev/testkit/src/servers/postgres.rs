@@ -1,10 +1,12 @@
 //! A test Postgres server.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::error::ServerError;
 use super::instance::{Instance, is_instance};
 use super::setup;
+use crate::clock::ClockShim;
 use crate::install;
 
 const DATA: &str = "data";
@@ -15,57 +17,185 @@ const DATA: &str = "data";
 #[must_use = "the server is stopped when this is dropped"]
 pub struct PostgresServer {
     instance: Instance,
+    settings: PostgresBuilder,
 }
 
 is_instance!(PostgresServer);
 
+/// A builder for a Postgres server, which does not sync to disk.
+#[derive(Debug, Clone, Default)]
+#[must_use = "a builder does nothing itself: call `start`"]
+pub struct PostgresBuilder {
+    settings: Vec<String>,
+    /// Environment variables.
+    env: Vec<(&'static str, PathBuf)>,
+}
+
+impl PostgresBuilder {
+    /// Adds a setting: `setting("max_connections=10")`.
+    pub fn setting(mut self, setting: impl Into<String>) -> Self {
+        self.settings.push(setting.into());
+        self
+    }
+
+    /// Makes the server use this clock, which must outlive it.
+    pub fn wearing(mut self, clock: &ClockShim) -> Self {
+        self.env.extend(clock.variables());
+        self
+    }
+
+    /// Starts the server, and waits until it replies.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ServerError::Program`] if the program is missing, and other errors if the server does not start.
+    pub async fn start(self) -> Result<PostgresServer, ServerError> {
+        let server = self.prepare()?;
+        server.create().await?;
+        server.launch().await?;
+        Ok(server)
+    }
+
+    /// Reserves the port and the folder of a server.
+    pub(super) fn prepare(self) -> Result<PostgresServer, ServerError> {
+        Ok(PostgresServer {
+            instance: Instance::prepare(&install::POSTGRES)?,
+            settings: self,
+        })
+    }
+}
+
 impl PostgresServer {
-    /// Starts a server that does not sync to disk.
+    /// Starts a server with the defaults of [`builder`](Self::builder).
     ///
     /// # Errors
     ///
     /// Returns [`ServerError::Program`] if the program is missing, and other errors if the server does not start.
     pub async fn start() -> Result<Self, ServerError> {
-        let server = Self {
-            instance: Instance::prepare(&install::POSTGRES)?,
-        };
-        server.launch().await?;
-        Ok(server)
+        Self::builder().start().await
+    }
+
+    /// Returns a builder.
+    pub fn builder() -> PostgresBuilder {
+        PostgresBuilder::default()
     }
 
     /// Returns its URL: `postgres://postgres@127.0.0.1:37123/postgres`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("postgres://postgres@127.0.0.1:{}/postgres", self.port())
+        self.url_at(self.port())
     }
 
-    async fn launch(&self) -> Result<(), ServerError> {
-        let made = setup::data_folder(self.instance.folder.path(), DATA);
-        made.map_err(|source| ServerError::Folder {
-            path: self.instance.folder.path().to_owned(),
-            source,
-        })?;
+    /// Like [`url`](Self::url), with another port, such as that of a proxy.
+    #[must_use]
+    pub fn url_at(&self, port: u16) -> String {
+        format!("postgres://postgres@127.0.0.1:{port}/postgres")
+    }
+
+    /// Kills the server with all its processes, without a checkpoint. It keeps its port and its folder.
+    pub fn kill(&self) {
+        // Killing only the first process would leave shared memory, and the others for a moment.
+        let mut stop = self.tool("pg_ctl");
+        stop.args(["stop", "--mode=immediate", "--pgdata", DATA]);
+        drop(setup::run(self.lowered(stop)));
+        self.instance.kill();
+    }
+
+    /// Kills the server, and restarts it on the same port with all committed data.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`start`](Self::start).
+    pub async fn restart(&self) -> Result<(), ServerError> {
+        self.kill();
+        self.launch().await
+    }
+
+    /// Adds a setting before the first start.
+    pub(super) fn add_setting(&mut self, setting: String) {
+        self.settings.settings.push(setting);
+    }
+
+    /// Creates an empty database.
+    pub(super) async fn create(&self) -> Result<(), ServerError> {
         let mut init = self.tool("initdb");
         init.args(["--username=postgres", "--auth=trust", "--no-sync"])
             .args(["--encoding=UTF8", "--locale=C", "--pgdata", DATA]);
-        setup::run(self.lowered(init))?;
+        self.set_up(init).await
+    }
+
+    /// Creates a copy of a running server, which becomes a replica.
+    pub(super) async fn copy(&self, primary: &Self) -> Result<(), ServerError> {
+        let mut copy = self.tool("pg_basebackup");
+        copy.args(primary.client_args())
+            .args(["--checkpoint=fast", "--no-sync", "--no-manifest"])
+            .args(["--write-recovery-conf", "--pgdata", DATA]);
+        self.set_up(copy).await
+    }
+
+    /// Makes a replica a primary.
+    pub(super) async fn promote(&self) -> Result<(), ServerError> {
+        let mut promote = self.tool("pg_ctl");
+        promote.args(["promote", "--pgdata", DATA]);
+        setup::complete(self.lowered(promote)).await
+    }
+
+    /// Executes a statement.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ServerError::Setup`] if the statement fails, or if the server is down.
+    pub async fn query(&self, sql: &str) -> Result<(), ServerError> {
+        let mut query = self.tool("psql");
+        query
+            .args(self.client_args())
+            .args(["--no-psqlrc", "--command", sql]);
+        setup::complete(query).await
+    }
+
+    /// Starts the server on the data in its folder.
+    pub(super) async fn launch(&self) -> Result<(), ServerError> {
         let mut command = self.instance.program.command();
-        command.args(["-D", DATA, "-p", &self.port().to_string()]);
-        for setting in [
+        command
+            .args(["-D", DATA, "-p", &self.port().to_string()])
+            .envs(self.settings.env.iter().map(|(name, value)| (name, value)));
+        let own = [
             "listen_addresses=127.0.0.1",
             "unix_socket_directories=",
             "fsync=off",
             "max_connections=200",
-        ] {
+        ];
+        let added = self.settings.settings.iter().map(String::as_str);
+        for setting in own.into_iter().chain(added) {
             command.args(["-c", setting]);
         }
         self.instance.start(self.lowered(command), None)?;
         let ask = async || {
             let mut is_ready = self.tool("pg_isready");
             is_ready.args(["-h", "127.0.0.1", "-p", &self.port().to_string()]);
-            setup::run(is_ready).map_err(|error| error.to_string())
+            let ready = setup::complete(is_ready).await;
+            ready.map_err(|error| error.to_string())
         };
         self.instance.until_ready(ask).await
+    }
+
+    /// Runs a tool that writes the data, after emptying the folder.
+    async fn set_up(&self, tool: Command) -> Result<(), ServerError> {
+        self.instance.folder.empty()?;
+        let made = setup::data_folder(self.instance.folder.path(), DATA);
+        made.map_err(|source| ServerError::Folder {
+            path: self.instance.folder.path().to_owned(),
+            source,
+        })?;
+        setup::complete(self.lowered(tool)).await
+    }
+
+    fn client_args(&self) -> [String; 3] {
+        [
+            "--host=127.0.0.1".to_owned(),
+            format!("--port={}", self.port()),
+            "--username=postgres".to_owned(),
+        ]
     }
 
     /// Returns the command of another program of the server.
@@ -91,9 +221,6 @@ impl PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // A killed server would leave its shared memory.
-        let mut stop = self.tool("pg_ctl");
-        stop.args(["stop", "--mode=immediate", "--pgdata", DATA]);
-        drop(setup::run(self.lowered(stop)));
+        self.kill();
     }
 }

@@ -34,6 +34,19 @@ pub(super) fn run(mut command: Command) -> Result<(), ServerError> {
     Err(failed(format!("{}\n{end}", output.status)))
 }
 
+/// Runs a tool to its end, without blocking the runtime.
+pub(super) async fn complete(command: Command) -> Result<(), ServerError> {
+    let shown = format!("{command:?}");
+    let ran = tokio::task::spawn_blocking(move || run(command)).await;
+    ran.unwrap_or_else(|panic| {
+        let why = panic.to_string();
+        Err(ServerError::Setup {
+            command: shown,
+            why,
+        })
+    })
+}
+
 /// Returns whether root owns a folder of this process, so this process is root.
 pub(super) fn is_roots(folder: &Path) -> bool {
     folder.metadata().is_ok_and(|it| it.uid() == 0)
@@ -66,6 +79,8 @@ pub(super) fn data_folder(folder: &Path, name: &str) -> io::Result<()> {
         return Ok(());
     }
     std::fs::create_dir(&data)?;
+    // Postgres refuses a folder that others can read.
+    std::fs::set_permissions(&data, Permissions::from_mode(0o700))?;
     if is_roots(folder) {
         // The parent folder must be accessible, too.
         std::fs::set_permissions(folder, Permissions::from_mode(0o711))?;

@@ -20,6 +20,12 @@ const MARK: &str = "leasehold-test-binary ";
 /// would wait, and keep another binary from running.
 const BUILDING: [&str; 1] = ["ui"];
 
+/// The binaries whose many tests mostly wait for leases to end. They get more test threads than the machine has cores.
+const WAITING: [&str; 1] = ["leasehold-sqlx backend"];
+
+/// The number of test threads of such a binary.
+const MANY_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "12");
+
 /// A test binary, as cargo runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {
@@ -96,12 +102,19 @@ impl Binary {
             args: command.collect::<Option<_>>()?,
             env: variables?,
         };
-        Some(Self {
+        let mut binary = Self {
             package: text(&noted["env"]["CARGO_PKG_NAME"])?,
             target: target(&job.program)?,
             dir: PathBuf::from(text(&noted["dir"])?),
             job,
-        })
+        };
+        let (name, threads) = MANY_THREADS;
+        let is_waiting = WAITING.contains(&binary.name().as_str());
+        // The variable of the caller comes first.
+        if is_waiting && binary.job.env.iter().all(|it| it.0 != name) {
+            binary.job.env.push((name.to_owned(), threads.to_owned()));
+        }
+        Some(binary)
     }
 
     /// Returns its name, such as `leasehold rules`.

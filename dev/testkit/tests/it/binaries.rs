@@ -32,6 +32,14 @@ fn done(build: Job, root: &Path) -> (suite::Outcome, Vec<String>) {
 
 /// Returns the outcome of a step that builds these scripts, each in a package. They run in a temporary folder.
 fn beside(scripts: &[(&str, &str)]) -> std::io::Result<(suite::Outcome, Vec<String>)> {
+    beside_in("", scripts)
+}
+
+/// Like [`beside`], with these variables.
+fn beside_in(
+    variables: &str,
+    scripts: &[(&str, &str)],
+) -> std::io::Result<(suite::Outcome, Vec<String>)> {
     let dir = TempDir::new()?;
     let mut build = "echo Compiling\n".to_owned();
     for (number, (name, script)) in scripts.iter().enumerate() {
@@ -42,7 +50,7 @@ fn beside(scripts: &[(&str, &str)]) -> std::io::Result<(suite::Outcome, Vec<Stri
         // The lines that cargo prints for the binary.
         build += &format!("echo '     Running {target}'\n");
         build += &format!(
-            "CARGO_PKG_NAME={package} '{}' note '{}'\n",
+            "env -u RUST_TEST_THREADS {variables} CARGO_PKG_NAME={package} '{}' note '{}'\n",
             env!("CARGO_BIN_EXE_xtask"),
             path.display()
         );
@@ -197,6 +205,22 @@ fn those_which_build_run_one_after_another() -> Outcome {
     let all = ["core ui", "macros ui", "layer ui"].map(|name| (name, script.as_str()));
     let (outcome, _) = beside(&all)?;
     assert!(outcome.holds(), "{outcome:?}");
+    Ok(())
+}
+
+#[test]
+fn a_binary_that_mostly_waits_gets_more_test_threads_unless_the_caller_sets_them() -> Outcome {
+    let script = format!("echo \"threads: $RUST_TEST_THREADS\"\n{GOOD}");
+    for (variables, name, has_many) in [
+        ("", "leasehold-sqlx backend", true),
+        ("RUST_TEST_THREADS=3", "leasehold-sqlx backend", false),
+        ("", "leasehold-sqlx it", false),
+    ] {
+        let (outcome, echoed) = beside_in(variables, &[(name, &script)])?;
+        assert!(outcome.holds(), "{outcome:?}");
+        let many = format!("[{name}] threads: 12");
+        assert_eq!(echoed.contains(&many), has_many, "{echoed:#?}");
+    }
     Ok(())
 }
 

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use leasehold_testkit::resp::{RawClient, Value};
-use leasehold_testkit::servers::{ClusterRedis, RedisServer, ReplicatedRedis, SentinelRedis};
+use leasehold_testkit::servers::{
+    ClusterRedis, RedisServer, ReplicatedPostgres, ReplicatedRedis, SentinelRedis,
+};
 
 use crate::fake::Outcome;
 use crate::servers::at;
@@ -44,6 +46,31 @@ async fn what_is_held_back_from_a_replica_can_be_let_go() -> Outcome {
     pair.release();
     client.command(["SET", "key", "2"]).await?;
     assert_eq!(client.command(["WAIT", "1", "5000"]).await?, Value::Int(1));
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn commits_that_are_held_back_from_a_replica_of_postgres_are_lost_with_the_primary() -> Outcome
+{
+    let pair = ReplicatedPostgres::start_asynchronous().await?;
+    pair.primary().query("CREATE TABLE early ()").await?;
+    let begin = Instant::now();
+    while let Err(error) = pair.replica().query("SELECT * FROM early").await {
+        assert!(begin.elapsed() < Duration::from_secs(20), "{error}");
+    }
+    pair.hold();
+    pair.primary().query("CREATE TABLE late ()").await?;
+    let old = pair.primary().port();
+    pair.primary().kill();
+    pair.promote().await?;
+    assert_ne!(pair.primary().port(), old);
+    pair.primary().query("SELECT * FROM early").await?;
+    assert!(pair.primary().query("SELECT * FROM late").await.is_err());
+
+    pair.rejoin().await?;
+    assert_eq!(pair.replica().port(), old);
+    pair.primary().restart().await?;
+    pair.primary().query("SELECT * FROM early").await?;
     Ok(())
 }
 

@@ -1,12 +1,12 @@
 use std::time::Duration;
 
 pub(crate) const USAGE: &str = "\
-flash_sale                      two instances in this process, the shop in SQLite
-flash_sale --url redis://HOST   each instance a process; they share locks on Redis
-           --kill               the same, but one of the two is killed during the sale
-           --database URL       the shop in postgres://…, mysql://… or sqlite://…
+flash_sale                      two processes; the shop and its locks in one SQLite file
+           --database URL       the shop in postgres://…, mysql://… or sqlite:…
+           --url URL            the locks elsewhere: redis://…, or any URL for `connect`
+           --kill               one of the two processes is killed during the sale
            --seconds N          how long each sale is open (3)
-flash_sale --serve              an interactive page; also with --url
+flash_sale --serve              an interactive page
            --port N             where the page is (3000)";
 
 /// How long a sale may be open, in seconds.
@@ -32,7 +32,7 @@ pub(crate) enum Wish {
 
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// The URL of the lock backend. By default the locks are in this process.
+    /// The URL of the lock backend. By default the locks are in the database.
     pub(crate) url: Option<String>,
     /// The URL of the database. By default it is a new file.
     pub(crate) database: Option<String>,
@@ -49,8 +49,6 @@ pub(crate) enum BadArgs {
     Seconds { given: String },
     #[error("--port {given}: give a number from 0 to 65535; with 0 one is chosen")]
     Port { given: String },
-    #[error("--kill needs --url: without it both instances are in this process")]
-    NobodyToKill,
     #[error("--kill and --serve do not go together: kill an instance on the page")]
     KillOnThePage,
     #[error("--port needs --serve: else there is no page")]
@@ -89,7 +87,6 @@ pub(crate) fn wish(mut words: lexopt::Parser) -> Result<Wish, BadArgs> {
     }
     match (kill, serve) {
         (true, true) => return Err(BadArgs::KillOnThePage),
-        (true, _) if url.is_none() => return Err(BadArgs::NobodyToKill),
         (_, false) if port.is_some() => return Err(BadArgs::NoPage),
         _ => {}
     }

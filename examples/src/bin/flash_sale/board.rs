@@ -31,8 +31,6 @@ pub(crate) struct Status {
     lock: Lock,
     instances: Vec<Instance>,
     sale: Option<Running>,
-    /// Whether the instances are processes.
-    processes: bool,
 }
 
 /// The state of the stock's lock.
@@ -106,7 +104,6 @@ async fn look(shop: &Deployment, sale: Option<Open>) -> Result<Status, BoxError>
             locking: it.locking.word(),
             seconds_left: (it.until.saturating_duration_since(Instant::now())).as_secs_f32(),
         }),
-        processes: shop.url.is_some(),
     })
 }
 

@@ -11,7 +11,6 @@ use crate::error::BoxError;
 use crate::front::{Backend, Front};
 use crate::instance;
 use crate::shelf::{self, Tables};
-use crate::shop::Shop;
 
 /// The item that is sold.
 pub(crate) const ITEM: i64 = 1;
@@ -24,8 +23,8 @@ pub(crate) struct Deployment {
     pub(crate) front: Arc<Front>,
     pub(crate) tables: Arc<dyn Tables>,
     pub(crate) locks: LockManager,
-    /// The URL of the lock backend. Without a URL, the locks are in this process.
-    pub(crate) url: Option<String>,
+    /// The URL of the lock backend.
+    url: String,
     database: String,
     /// The database file, if no database was given.
     _folder: Option<TempDir>,
@@ -41,16 +40,14 @@ impl Deployment {
             None => {
                 let folder = tempfile::tempdir()?;
                 let file = folder.path().join("shop.sqlite");
-                (format!("sqlite://{}", file.display()), Some(folder))
+                (format!("sqlite:{}", file.display()), Some(folder))
             }
         };
+        let url = url.unwrap_or_else(|| database.clone());
         let tables = shelf::open(&database).await?;
         tables.set_up().await?;
         tables.stock_up(ITEM, STOCK).await?;
-        let locks = match &url {
-            Some(url) => LockManager::connect(url).await?,
-            None => LockManager::in_process(),
-        };
+        let locks = LockManager::connect(&url).await?;
         let deployment = Self {
             front: Arc::new(Front::new()),
             tables,
@@ -66,18 +63,8 @@ impl Deployment {
 
     /// Starts or restarts an instance.
     pub(crate) async fn start_instance(&self, backend: &Backend) -> Result<(), BoxError> {
-        let name = backend.name;
-        let (address, child) = match &self.url {
-            Some(url) => {
-                let (child, address) = instance::start_process(name, url, &self.database).await?;
-                (address, Some(child))
-            }
-            None => {
-                // Two instances with one manager represent two machines with one Redis.
-                let shop = Shop::new(name, self.locks.clone(), Arc::clone(&self.tables))?;
-                (instance::start_here(shop).await?, None)
-            }
-        };
+        let (child, address) =
+            instance::start_process(backend.name, &self.url, &self.database).await?;
         backend.is_at(address, child);
         Ok(())
     }

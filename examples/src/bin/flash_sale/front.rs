@@ -23,7 +23,7 @@ pub(crate) struct Backend {
 struct State {
     /// `None` if the instance is down.
     address: Option<SocketAddr>,
-    /// The process of the instance, if it has its own. It is killed when this value is dropped.
+    /// The process of the instance. It is killed when this value is dropped.
     child: Option<Child>,
 }
 
@@ -35,10 +35,10 @@ impl Backend {
         }
     }
 
-    pub(crate) fn is_at(&self, address: SocketAddr, child: Option<Child>) {
+    pub(crate) fn is_at(&self, address: SocketAddr, child: Child) {
         *self.state() = State {
             address: Some(address),
-            child,
+            child: Some(child),
         };
     }
 
@@ -46,12 +46,12 @@ impl Backend {
         self.state().address
     }
 
-    /// Returns the process id of the instance, if it has its own process.
+    /// Returns the process id of the instance, if it was not killed.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.state().child.as_ref()?.id()
     }
 
-    /// Kills the process of the instance with SIGKILL. Returns `false` if it has none.
+    /// Kills the process of the instance with SIGKILL. Returns `false` if it was killed before.
     pub(crate) fn kill(&self) -> std::io::Result<bool> {
         let State { address, child } = &mut *self.state();
         *address = None;

@@ -8,12 +8,12 @@
 //! `FencedPool` fences its writes with the token of its lock: the code of a purchase names no token, and is the same
 //! with a plain pool (`shelf/table.rs`). Clients send their requests through a round-robin load balancer.
 //!
-//! Run it with `cargo run --bin flash_sale`. It needs no server: the locks are in this process and the shop in
-//! `SQLite`.
+//! Run it with `cargo run --bin flash_sale`. It needs no server: each instance is a process, and the shop and its locks
+//! are in one `SQLite` file.
 //!
-//! - With `--url redis://127.0.0.1` each instance is a process.
-//! - With `--database postgres://…` or `mysql://…` the shop is in that database (in tables `flash_sale_…`, and
-//!   `fences`).
+//! - With `--database postgres://…` or `mysql://…` the shop and its locks are in that database (in tables
+//!   `flash_sale_…`, `fences` and `leasehold_locks`).
+//! - With `--url redis://127.0.0.1` the locks are in Redis.
 //! - With `--kill` one instance is killed during the sale.
 //!
 //! Try `--serve`: a page with a buy button per instance. It shows the holder of the lock, the waiters, and the late
@@ -53,6 +53,8 @@ use crate::sale::Sale;
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // Allows URLs of databases in `LockManager::connect`.
+    leasehold_sqlx::install_backends();
     let wish = match args::wish(lexopt::Parser::from_env()) {
         Ok(wish) => wish,
         Err(error) => {
@@ -90,7 +92,7 @@ async fn compare(settings: Settings) -> Result<ExitCode, BoxError> {
         open,
         kill,
     } = settings;
-    report::opening(url.as_deref(), open);
+    report::opening(open);
     let shop = Deployment::start(url, database).await?;
     let front = shop.open().await?;
     let mut sales = Vec::new();

@@ -10,12 +10,8 @@ use crate::deployment::STOCK;
 use crate::locking::Locking;
 use crate::sale::Sale;
 
-pub(crate) fn opening(url: Option<&str>, open: Duration) {
-    let place = match url {
-        None => "two instances in this process",
-        Some(_) => "two instances, each a process",
-    };
-    println!("Flash sale: {STOCK} items, {CLIENTS} clients, {place}, {open:?} each time.\n");
+pub(crate) fn opening(open: Duration) {
+    println!("Flash sale: {STOCK} items, {CLIENTS} clients, two processes, {open:?} each time.\n");
 }
 
 pub(crate) fn table(sales: &[Sale]) {
@@ -63,8 +59,9 @@ pub(crate) fn next_steps() {
         "
 What to try next:
   --serve                   an interactive page that shows the locks
-  --url redis://127.0.0.1   each instance a process; with --kill, one of them dies
-  --database postgres://…   the shop in Postgres; mysql://… for MySQL and MariaDB
+  --kill                    one of the two processes is killed during the sale
+  --url redis://127.0.0.1   the locks in Redis
+  --database postgres://…   the shop and its locks in Postgres; mysql://… for MySQL and MariaDB
   and in examples/src/bin/flash_sale:
   shop.rs     call `read_think_write` instead of `sell` for `Unfenced`, and count again
   shop.rs     set LEASE to 50 ms and use longer purchases: the watchdog renews it"

@@ -3,8 +3,8 @@ use lexopt::prelude::{Long, Short, Value, ValueExt};
 use crate::candidate::Candidate;
 
 pub(crate) const USAGE: &str = "\
-leader                      three candidates, with an own redis-server
-leader --url redis://HOST   with your Redis server";
+leader             three candidates, with a lock in a SQLite file
+leader --url URL   with redis://…, postgres://…, or any URL for `connect`";
 
 /// The role of this process.
 #[derive(Debug)]

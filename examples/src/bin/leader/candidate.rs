@@ -1,12 +1,10 @@
 //! A candidate process.
 
-use std::convert::Infallible;
 use std::time::Duration;
 
-use leasehold::LockManager;
-use leasehold::backend::redis::Redis;
-use leasehold_examples::{BoxError, Chain};
-use tokio::time::{interval, sleep};
+use leasehold::{LockHandle, LockManager};
+use leasehold_examples::BoxError;
+use tokio::time::interval;
 
 use crate::report;
 
@@ -26,49 +24,25 @@ pub(crate) struct Candidate {
 impl Candidate {
     /// Runs the candidate until its input is closed.
     pub(crate) async fn stand(&self) -> Result<(), BoxError> {
-        let backend = Redis::connect(&self.url).await?;
         let locks = LockManager::builder();
-        let locks = locks
-            .prefix(format!("{}lock:", self.prefix))
-            .build(backend)?;
+        let locks = locks.prefix(format!("{}lock:", self.prefix));
+        let locks = locks.connect(&self.url).await?;
         // Annotated functions use this manager.
         locks.set_global_default()?;
         tokio::select! {
-            never = lead(&locks) => match never {},
+            ended = locks.election("leader").ttl(LEASE).campaign(job) => ended?,
             failed = report::every_slot() => failed?,
             () = input_closed() => println!("stops"),
         }
-        // Releases the lock, so that the other candidates need not wait for the end of the lease.
+        // Another candidate leads as soon as the lock is released.
         locks.shutdown().await?;
         Ok(())
     }
 }
 
-/// Leads whenever it holds the lock. Continues after backend errors.
-async fn lead(locks: &LockManager) -> Infallible {
-    loop {
-        match locks.lock("leader").ttl(LEASE).acquire().await {
-            Ok(guard) => {
-                println!("{LEADS} {}", guard.token());
-                // If the lock is lost, the job is dropped at its current `.await`.
-                match guard
-                    .run(async |_| Ok::<_, leasehold::Error>(job().await))
-                    .await
-                {
-                    Ok(never) => match never {},
-                    Err(error) => println!("does not lead any more: {error}"),
-                }
-            }
-            Err(error) => {
-                eprintln!("{}", Chain(&error));
-                sleep(Duration::from_secs(1)).await;
-            }
-        }
-    }
-}
-
-/// The job that only one process may run.
-async fn job() -> Infallible {
+/// The job that only the leader may run. When the term ends, the job is dropped at its current `.await`.
+async fn job(leader: LockHandle) -> Result<(), leasehold::Error> {
+    println!("{LEADS} {}", leader.token());
     let mut rounds = interval(Duration::from_millis(500));
     loop {
         rounds.tick().await;

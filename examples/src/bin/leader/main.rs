@@ -1,14 +1,14 @@
 //! Leader election: one of several processes leads, and when it ends, another one leads.
 //!
-//! Three candidate processes wait for the same lock. The holder is the leader and runs a job that only one process may
-//! run. The first leader is killed, and the next one leads when the lease has expired. The second leader is stopped
-//! normally, and the last one leads immediately.
+//! Three candidate processes campaign in one election. The leader runs a job that only one process may run. The first
+//! leader is killed, and the next one leads when the lease has expired. The second leader is stopped normally, and the
+//! last one leads immediately.
 //!
 //! In addition, every candidate runs the same cron job: a function with `once`, whose key ends with the time at which
 //! the job is due. One candidate executes it each time, and the others receive its result.
 //!
-//! Run it with `cargo run --bin leader`. It starts the `redis-server` on the `PATH`, or uses the server of
-//! `--url redis://127.0.0.1`.
+//! Run it with `cargo run --bin leader`. It needs no server: the lock is in a `SQLite` file. With
+//! `--url redis://127.0.0.1` or `--url postgres://…` the lock is on that server.
 //!
 //! Try: a shorter `LEASE` in `candidate.rs`, and the next one leads sooner. In `report.rs` replace `once` by
 //! `contended = "skip"`. If the clocks of the processes then differ by more than the duration of a report, a report runs
@@ -27,12 +27,14 @@ mod report;
 
 use std::process::ExitCode;
 
-use leasehold_examples::{BoxError, RedisServer, ended, usage};
+use leasehold_examples::{BoxError, ended, usage};
 
 use crate::args::{Role, USAGE};
 
 #[tokio::main]
 async fn main() -> ExitCode {
+    // Allows URLs of databases in `connect`.
+    leasehold_sqlx::install_backends();
     match args::role(lexopt::Parser::from_env()) {
         Ok(Role::Election { url }) => ended(elect(url).await),
         Ok(Role::Candidate(candidate)) => ended(candidate.stand().await),
@@ -45,6 +47,9 @@ async fn main() -> ExitCode {
 }
 
 async fn elect(url: Option<String>) -> Result<(), BoxError> {
-    let server = RedisServer::at_or_own(url).await?;
-    election::hold(server.url()).await
+    // The folder is deleted with its file at the end.
+    let folder = tempfile::tempdir()?;
+    let file = folder.path().join("locks.db");
+    let url = url.unwrap_or_else(|| format!("sqlite:{}", file.display()));
+    election::hold(&url).await
 }

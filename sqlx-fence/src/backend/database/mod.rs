@@ -6,47 +6,70 @@ mod mysql;
 mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "postgres")]
+mod statement;
 
 use std::future::pending;
 
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
-use sqlx::Pool;
+use sqlx::{Pool, Transaction};
 
-use super::record::{Reading, Record, Taken};
+use super::connection::Connect;
+use super::record::{Reading, Record, Swept, Taken};
 pub(super) use crate::database::Answer;
-use crate::database::FencedDatabase;
 
 /// A database that can store locks: `Postgres`, `MySql` and `Sqlite` of sqlx, each with the feature of the same name.
 ///
 /// This trait is sealed and cannot be implemented outside of this crate.
-pub trait LockDatabase: FencedDatabase {
+pub trait LockDatabase: Connect {
     /// The statement that creates the table.
     const LOCKS: &'static str;
 
     /// Whether `update` notifies waiters of other processes.
     const NOTIFIES: bool = false;
 
-    /// Calls `notify` for each waiter that an `update` of another process notifies, until the connection is lost.
-    fn listen<'c>(pool: &'c Pool<Self>, notify: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, ()> {
-        let (_, _) = (pool, notify);
+    /// Returns whether the connections of this pool keep prepared statements. If they do not, `prepare` is false in the
+    /// other methods, and each of them sends simple queries.
+    #[must_use]
+    fn prepares(pool: &Pool<Self>) -> bool {
+        let _ = pool;
+        true
+    }
+
+    /// Calls `heard` for each waiter that an `update` of another process notifies, until the connection is lost. Returns
+    /// false if a pooler does not forward notifications.
+    fn listen<'c>(pool: &'c Pool<Self>, heard: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, bool> {
+        let (_, _) = (pool, heard);
+        Box::pin(pending())
+    }
+
+    /// Notifies a waiter of any process.
+    fn notify<'c>(connection: &'c mut Self::Connection, waiter: &'c str) -> Answer<'c, ()> {
+        let (_, _) = (connection, waiter);
         Box::pin(pending())
     }
 
     /// Acquires a lock that is free and has no waiters, if the database's clock is before `expiry`.
     fn take<'c>(
         connection: &'c mut Self::Connection,
+        prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
     ) -> Answer<'c, Taken>;
 
     /// Reads the row of a key.
-    fn read<'c>(connection: &'c mut Self::Connection, key: &'c str) -> Answer<'c, Reading>;
+    fn read<'c>(
+        connection: &'c mut Self::Connection,
+        prepare: bool,
+        key: &'c str,
+    ) -> Answer<'c, Reading>;
 
     /// Overwrites a row that still has the version of `after`, and notifies these waiters of other processes. Returns
     /// false if the row has another version.
     fn update<'c>(
         connection: &'c mut Self::Connection,
+        prepare: bool,
         key: &'c str,
         after: &'c Record,
         waiters: &'c [String],
@@ -55,6 +78,7 @@ pub trait LockDatabase: FencedDatabase {
     /// Inserts a row if the key does not have one, and the database's clock is before `expiry`. Returns false otherwise.
     fn insert<'c>(
         connection: &'c mut Self::Connection,
+        prepare: bool,
         key: &'c str,
         after: &'c Record,
         expiry: i64,
@@ -63,45 +87,64 @@ pub trait LockDatabase: FencedDatabase {
     /// Renews the leases of exclusive holders, and returns the owners of the renewed leases.
     fn renew<'c>(
         connection: &'c mut Self::Connection,
+        prepare: bool,
         claims: &'c [&'c Claim],
     ) -> Answer<'c, Vec<AttemptId>>;
 
     /// Reads the rows with leases of 100 keys, from the key `from` on.
     fn list<'c>(
         connection: &'c mut Self::Connection,
+        prepare: bool,
         from: &'c str,
     ) -> Answer<'c, Vec<(String, Reading)>>;
 
-    /// Deletes the old rows among the next 1000 keys after `after`, and returns the last of these keys. Returns `None` if
-    /// there are no keys after `after`.
+    /// Deletes the old rows among the next 1000 keys after `after`.
     fn sweep<'c>(
         connection: &'c mut Self::Connection,
+        prepare: bool,
         after: &'c str,
-    ) -> Answer<'c, Option<String>>;
+    ) -> Answer<'c, Swept>;
 
     /// Ends the lease of an exclusive holder if the row contains nothing else. Returns false if nothing changed.
-    fn release<'c>(connection: &'c mut Self::Connection, claim: &'c Claim) -> Answer<'c, bool>;
+    fn release<'c>(
+        connection: &'c mut Self::Connection,
+        prepare: bool,
+        claim: &'c Claim,
+    ) -> Answer<'c, bool>;
+
+    /// Locks the row of an exclusive holder, and commits the transaction if the lease has not ended. Returns false, and
+    /// does not commit, if it has. A server does both in one request, because a client that is paused in between would
+    /// keep the row locked beyond the lease.
+    ///
+    /// sqlx does not know of a commit in such a request, so it rolls back afterwards. This rollback changes nothing. The
+    /// request identifies the holder by its token, because sqlx logs the text of a statement, and the owner is a secret.
+    fn commit<'c>(tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool>;
 }
 
 /// Implements the statements that have the same values in each database, with the constants of the module.
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 macro_rules! shared_statements {
     ($connection:ty) => {
-        fn read<'c>(connection: &'c mut $connection, key: &'c str) -> Answer<'c, Reading> {
+        fn read<'c>(
+            connection: &'c mut $connection,
+            prepare: bool,
+            key: &'c str,
+        ) -> Answer<'c, Reading> {
             Box::pin(async move {
-                let row = sqlx::query(READ).bind(key).fetch_one(connection).await?;
+                let row = query(READ, prepare).bind(key).fetch_one(connection).await?;
                 reading(&row)
             })
         }
 
         fn insert<'c>(
             connection: &'c mut $connection,
+            prepare: bool,
             key: &'c str,
             after: &'c Record,
             expiry: i64,
         ) -> Answer<'c, bool> {
             Box::pin(async move {
-                let insert = sqlx::query(INSERT)
+                let insert = query(INSERT, prepare)
                     .bind(key)
                     .bind(after.owner.as_deref())
                     .bind(after.token)
@@ -117,10 +160,12 @@ macro_rules! shared_statements {
 
         fn list<'c>(
             connection: &'c mut $connection,
+            prepare: bool,
             from: &'c str,
         ) -> Answer<'c, Vec<(String, Reading)>> {
             Box::pin(async move {
-                let rows = sqlx::query(LIST).bind(from).fetch_all(connection).await?;
+                let list = query(LIST, prepare).bind(from);
+                let rows = list.fetch_all(connection).await?;
                 let rows = rows.iter();
                 // The key is a column of bytes on MySQL.
                 rows.map(|row| Ok((row.try_get_unchecked(9)?, reading(row)?)))
@@ -130,25 +175,33 @@ macro_rules! shared_statements {
 
         fn sweep<'c>(
             connection: &'c mut $connection,
+            prepare: bool,
             after: &'c str,
-        ) -> Answer<'c, Option<String>> {
+        ) -> Answer<'c, Swept> {
             Box::pin(async move {
-                let page = sqlx::query(PAGE).bind(after);
+                let page = query(PAGE, prepare).bind(after);
                 let page = page.fetch_one(&mut *connection).await?;
                 // The key is a column of bytes on MySQL.
                 let last: Option<String> = page.try_get_unchecked(0)?;
-                if let Some(last) = &last {
-                    let sweep = sqlx::query(SWEEP).bind(after).bind(last);
-                    sweep.execute(connection).await?;
-                }
-                Ok(last)
+                let deleted = match &last {
+                    None => 0,
+                    Some(last) => {
+                        let sweep = query(SWEEP, prepare).bind(after).bind(last.as_str());
+                        sweep.execute(connection).await?.rows_affected()
+                    }
+                };
+                Ok(Swept { deleted, last })
             })
         }
 
-        fn release<'c>(connection: &'c mut $connection, claim: &'c Claim) -> Answer<'c, bool> {
+        fn release<'c>(
+            connection: &'c mut $connection,
+            prepare: bool,
+            claim: &'c Claim,
+        ) -> Answer<'c, bool> {
             Box::pin(async move {
                 let owner = claim.owner.to_bytes();
-                let release = sqlx::query(RELEASE)
+                let release = query(RELEASE, prepare)
                     .bind(claim.key.full())
                     .bind(owner.as_slice())
                     .bind(claim.token.get());
@@ -184,13 +237,9 @@ macro_rules! is_old {
 /// Defines the function that binds the values of `UPDATE`, and the function that parses a row with the columns of `READ`.
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 macro_rules! rows {
-    ($database:ty, $row:ty) => {
-        fn update<'q>(
-            sql: &'static str,
-            key: &'q str,
-            after: &'q Record,
-        ) -> Query<'q, $database, <$database as Database>::Arguments> {
-            sqlx::query(sql)
+    ($statement:ty, $row:ty) => {
+        fn update(sql: &'static str, prepare: bool, key: &str, after: &Record) -> $statement {
+            query(sql, prepare)
                 .bind(after.owner.as_deref())
                 .bind(after.token)
                 .bind(after.expires_at)
@@ -208,12 +257,12 @@ macro_rules! rows {
                 None => None,
                 Some(version) => Some(Record {
                     version,
-                    owner: row.try_get(2)?,
+                    owner: bytes(row, 2)?,
                     token: row.try_get(3)?,
                     expires_at: row.try_get(4)?,
                     kept_until: row.try_get(5)?,
                     closed_until: row.try_get(6)?,
-                    state: row.try_get(7)?,
+                    state: bytes(row, 7)?,
                     // The label is a column of bytes on MySQL.
                     label: row.try_get_unchecked(8)?,
                 }),
@@ -228,6 +277,12 @@ macro_rules! rows {
 
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 use {is_old, rows, shared_statements};
+
+/// Returns hexadecimal digits, as a value in a statement that is not prepared.
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+fn hex(text: &str) -> String {
+    text.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
 
 /// Returns the id in a column `owner`.
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]

@@ -7,10 +7,10 @@ use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::mysql::{MySqlArguments, MySqlRow};
 use sqlx::query::Query;
-use sqlx::{AssertSqlSafe, Database, MySql, MySqlConnection, Row};
+use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
-use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Taken};
+use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
+use crate::backend::record::{Reading, Record, Swept, Taken};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -147,12 +147,13 @@ impl LockDatabase for MySql {
 
     fn take<'c>(
         connection: &'c mut MySqlConnection,
+        prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
             let (owner, ttl) = (attempt.owner.to_bytes(), micros(attempt.ttl));
-            let take = sqlx::query(TAKE)
+            let take = query(TAKE, prepare)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(ttl)
@@ -165,7 +166,7 @@ impl LockDatabase for MySql {
             match FencingToken::try_from(token.cast_signed()) {
                 Ok(token) => Ok(Taken::Token(token)),
                 Err(_busy) => {
-                    let busy = Self::read(connection, attempt.key.full()).await?;
+                    let busy = Self::read(connection, prepare, attempt.key.full()).await?;
                     Ok(Taken::Busy(busy))
                 }
             }
@@ -174,6 +175,7 @@ impl LockDatabase for MySql {
 
     fn renew<'c>(
         connection: &'c mut MySqlConnection,
+        _prepare: bool,
         claims: &'c [&'c Claim],
     ) -> Answer<'c, Vec<AttemptId>> {
         Box::pin(async move {
@@ -194,13 +196,39 @@ impl LockDatabase for MySql {
 
     fn update<'c>(
         connection: &'c mut MySqlConnection,
+        prepare: bool,
         key: &'c str,
         after: &'c Record,
         _waiters: &'c [String],
     ) -> Answer<'c, bool> {
         Box::pin(async move {
-            let update = update(UPDATE, key, after).execute(connection).await?;
+            let update = update(UPDATE, prepare, key, after)
+                .execute(connection)
+                .await?;
             Ok(update.rows_affected() > 0)
+        })
+    }
+
+    fn commit<'c>(mut tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool> {
+        Box::pin(async move {
+            let sql = format!(
+                "SELECT COUNT(*) INTO @leasehold_held FROM leasehold_locks \
+                     WHERE lock_key = x'{}' AND owner IS NOT NULL AND token = {} AND expires_at > {} FOR UPDATE; \
+                 SET @leasehold_end = IF(@leasehold_held = 1, 'COMMIT', 'DO 0'); \
+                 PREPARE leasehold_end FROM @leasehold_end; \
+                 EXECUTE leasehold_end; \
+                 DEALLOCATE PREPARE leasehold_end; \
+                 SELECT @leasehold_held",
+                hex(claim.key.full()),
+                claim.token,
+                now!(),
+            );
+            let held = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_one(&mut *tx);
+            let is_held = held.await?.try_get::<i64, _>(0)? == 1;
+            if !is_held {
+                tx.rollback().await?;
+            }
+            Ok(is_held)
         })
     }
 
@@ -218,4 +246,13 @@ fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments
     bound
 }
 
-rows!(MySql, MySqlRow);
+/// Returns a statement, which is always prepared.
+fn query(sql: &'static str, _prepare: bool) -> Query<'static, MySql, MySqlArguments> {
+    sqlx::query(sql)
+}
+
+fn bytes(row: &MySqlRow, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    row.try_get(column)
+}
+
+rows!(Query<'static, MySql, MySqlArguments>, MySqlRow);

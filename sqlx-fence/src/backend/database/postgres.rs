@@ -2,15 +2,21 @@
 //!
 //! `clock_timestamp()` is the time at which the expression is evaluated, not the beginning of the statement. If a
 //! statement waits for a concurrent change of its row, Postgres evaluates the conditions again after the wait.
+//!
+//! If the pool keeps no prepared statements, each operation is one simple query; see [`statement`](super::statement).
 
+use futures_util::StreamExt;
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
+use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgListener, PgRow};
-use sqlx::query::Query;
-use sqlx::{Database, PgConnection, Pool, Postgres, Row};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, PgConnection, Pool, Postgres, Row, Transaction, raw_sql,
+};
 
-use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Taken};
+use super::statement::{Statement, query};
+use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
+use crate::backend::record::{Reading, Record, Swept, Taken};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -18,6 +24,27 @@ use crate::schema;
 macro_rules! now {
     () => {
         "(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000)::BIGINT"
+    };
+}
+
+/// A column of bytes as hexadecimal text, because the replies to simple queries and to prepared statements have different
+/// formats, and that of simple queries depends on the setting `bytea_output`.
+macro_rules! hex {
+    ($column:literal) => {
+        concat!("ENCODE(", $column, ", 'hex')")
+    };
+}
+
+/// The columns of a row, except for its key.
+macro_rules! columns {
+    () => {
+        concat!(
+            "version, ",
+            hex!("owner"),
+            ", token, expires_at, kept_until, closed_until, ",
+            hex!("state"),
+            ", label"
+        )
     };
 }
 
@@ -53,26 +80,37 @@ const TAKE: &str = concat!(
      RETURNING token) \
      SELECT ",
     now!(),
-    ", NULL::BIGINT, NULL::BYTEA, token, 0::BIGINT, 0::BIGINT, 0::BIGINT, NULL::BYTEA, NULL::TEXT FROM taken \
+    ", NULL::BIGINT, NULL::TEXT, token, 0::BIGINT, 0::BIGINT, 0::BIGINT, NULL::TEXT, NULL::TEXT FROM taken \
      UNION ALL \
      SELECT ",
     now!(),
-    ", version, owner, token, expires_at, kept_until, closed_until, state, label \
-     FROM leasehold_locks WHERE lock_key = $1 AND NOT EXISTS (SELECT FROM taken)"
+    ", ",
+    columns!(),
+    " FROM leasehold_locks WHERE lock_key = $1 AND NOT EXISTS (SELECT FROM taken)"
 );
 
 /// Returns a row even if the key does not have one, because the caller needs the time.
 const READ: &str = concat!(
     "SELECT ",
     now!(),
-    ", version, owner, token, expires_at, kept_until, closed_until, state, label \
-     FROM (VALUES (1)) AS always LEFT JOIN leasehold_locks ON lock_key = $1"
+    ", ",
+    columns!(),
+    " FROM (VALUES (1)) AS always LEFT JOIN leasehold_locks ON lock_key = $1"
 );
 
 const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = $1, token = $2, expires_at = $3, \
      kept_until = $4, closed_until = $5, state = $6, label = $7 WHERE lock_key = $8 AND version = $9";
 
 const CHANNEL: &str = "leasehold_locks";
+
+/// Returns the server's process. A pooler in transaction mode uses one process for several connections, or several
+/// processes for one connection.
+const BACKEND: &str = "SELECT pg_backend_pid()";
+
+/// The number of checks that find such a pooler even if other clients use it at the same time.
+const CHECKS: usize = 20;
+
+const NOTIFY: &str = "SELECT pg_notify('leasehold_locks', $1)";
 
 /// Does the same as `UPDATE`, and notifies the waiters when the change is committed. Returns a row for each waiter.
 const NOTIFYING_UPDATE: &str = "WITH written AS (UPDATE leasehold_locks SET version = version + 1, owner = $1, \
@@ -98,8 +136,8 @@ const RENEW: &str = concat!(
      FROM UNNEST($1::TEXT[], $2::BYTEA[], $3::BIGINT[], $4::BIGINT[]) AS c (lock_key, owner, token, ttl) \
      WHERE l.lock_key = c.lock_key AND l.owner = c.owner AND l.token = c.token AND l.expires_at > ",
     now!(),
-    " \
-     RETURNING l.owner"
+    " RETURNING ",
+    hex!("l.owner")
 );
 
 const PAGE: &str = "SELECT MAX(lock_key) FROM \
@@ -109,8 +147,9 @@ const PAGE: &str = "SELECT MAX(lock_key) FROM \
 const LIST: &str = concat!(
     "SELECT ",
     now!(),
-    ", version, owner, token, expires_at, kept_until, closed_until, state, label, lock_key \
-     FROM leasehold_locks WHERE lock_key >= $1 AND (expires_at > ",
+    ", ",
+    columns!(),
+    ", lock_key FROM leasehold_locks WHERE lock_key >= $1 AND (expires_at > ",
     now!(),
     " OR kept_until > ",
     now!(),
@@ -133,24 +172,62 @@ impl LockDatabase for Postgres {
     const LOCKS: &'static str = schema::POSTGRES_LOCKS;
     const NOTIFIES: bool = true;
 
-    fn listen<'c>(pool: &'c Pool<Self>, notify: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, ()> {
+    fn prepares(pool: &Pool<Self>) -> bool {
+        // The options have no other access to this value.
+        let url = pool.connect_options().to_url_lossy();
+        url.query_pairs()
+            .find(|(name, _)| name == "statement-cache-capacity")
+            .is_none_or(|(_, capacity)| capacity != "0")
+    }
+
+    fn listen<'c>(pool: &'c Pool<Self>, heard: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, bool> {
         Box::pin(async move {
             let mut listener = PgListener::connect_with(pool).await?;
-            listener.listen(CHANNEL).await?;
-            loop {
-                notify(listener.recv().await?.payload());
+            let mut other = pool.acquire().await?;
+            // A pooler would keep the `LISTEN` in one of its connections, and other clients of that connection would
+            // receive the notifications. Some drivers then fail. So check first, several times under load.
+            let mut first = None;
+            for _ in 0..CHECKS {
+                let own: i32 = raw_sql(BACKEND)
+                    .fetch_one(&mut listener)
+                    .await?
+                    .try_get(0)?;
+                let others: i32 = raw_sql(BACKEND).fetch_one(&mut *other).await?.try_get(0)?;
+                let seen = (own, others);
+                if own == others || *first.get_or_insert(seen) != seen {
+                    return Ok(false);
+                }
             }
+            drop(other);
+            // Notifications are lost while there is no connection, so the caller must know of it.
+            listener.eager_reconnect(false);
+            listener.listen(CHANNEL).await?;
+            while let Some(notification) = listener.try_recv().await? {
+                heard(notification.payload());
+            }
+            Ok(true)
+        })
+    }
+
+    fn notify<'c>(connection: &'c mut PgConnection, waiter: &'c str) -> Answer<'c, ()> {
+        Box::pin(async move {
+            query(NOTIFY, false)
+                .bind(waiter)
+                .execute(connection)
+                .await?;
+            Ok(())
         })
     }
 
     fn take<'c>(
         connection: &'c mut PgConnection,
+        prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
             let owner = attempt.owner.to_bytes();
-            let take = sqlx::query(TAKE)
+            let take = query(TAKE, prepare)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(micros(attempt.ttl))
@@ -159,7 +236,7 @@ impl LockDatabase for Postgres {
             let Some(row) = take.fetch_optional(&mut *connection).await? else {
                 // The statement is late, or another client has changed the row since the statement began.
                 return Ok(Taken::Busy(
-                    Self::read(connection, attempt.key.full()).await?,
+                    Self::read(connection, prepare, attempt.key.full()).await?,
                 ));
             };
             let busy = reading(&row)?;
@@ -174,41 +251,96 @@ impl LockDatabase for Postgres {
 
     fn renew<'c>(
         connection: &'c mut PgConnection,
+        prepare: bool,
         claims: &'c [&'c Claim],
     ) -> Answer<'c, Vec<AttemptId>> {
         Box::pin(async move {
             let keys: Vec<&str> = claims.iter().map(|it| it.key.full()).collect();
-            let owners = claims.iter().map(|it| it.owner.to_bytes().to_vec());
-            let owners: Vec<Vec<u8>> = owners.collect();
+            let owners: Vec<_> = claims.iter().map(|it| it.owner.to_bytes()).collect();
             let tokens: Vec<i64> = claims.iter().map(|it| it.token.get()).collect();
             let ttls: Vec<i64> = claims.iter().map(|it| micros(it.ttl)).collect();
-            let renew = sqlx::query_scalar(RENEW)
+            let owners: Vec<&[u8]> = owners.iter().map(|it| &it[..]).collect();
+            let renew = query(RENEW, prepare)
                 .bind(keys)
                 .bind(owners)
                 .bind(tokens)
                 .bind(ttls);
-            let renewed: Vec<Vec<u8>> = renew.fetch_all(connection).await?;
-            Ok(renewed.into_iter().filter_map(owner).collect())
+            let rows = renew.fetch_all(connection).await?;
+            let renewed = rows.iter().map(|row| Ok(bytes(row, 0)?.and_then(owner)));
+            let renewed: Result<Vec<_>, sqlx::Error> = renewed.collect();
+            Ok(renewed?.into_iter().flatten().collect())
         })
     }
 
     fn update<'c>(
         connection: &'c mut PgConnection,
+        prepare: bool,
         key: &'c str,
         after: &'c Record,
         waiters: &'c [String],
     ) -> Answer<'c, bool> {
         Box::pin(async move {
             if waiters.is_empty() {
-                let update = update(UPDATE, key, after).execute(connection).await?;
+                let update = update(UPDATE, prepare, key, after)
+                    .execute(connection)
+                    .await?;
                 return Ok(update.rows_affected() > 0);
             }
-            let update = update(NOTIFYING_UPDATE, key, after).bind(waiters);
+            let waiters: Vec<&str> = waiters.iter().map(String::as_str).collect();
+            let update = update(NOTIFYING_UPDATE, prepare, key, after).bind(waiters);
             Ok(!update.fetch_all(connection).await?.is_empty())
+        })
+    }
+
+    fn commit<'c>(mut tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool> {
+        Box::pin(async move {
+            // After an error the server skips the rest of the request. A rollback ends the new transaction of the chain
+            // without a warning of the server.
+            let sql = format!(
+                "SELECT 1 / COUNT(*) FILTER (WHERE owner IS NOT NULL AND token = {} AND expires_at > {}) \
+                 FROM (SELECT owner, token, expires_at FROM leasehold_locks \
+                     WHERE lock_key = convert_from(decode('{}', 'hex'), 'UTF8') FOR UPDATE) AS lease; \
+                 COMMIT AND CHAIN",
+                claim.token,
+                now!(),
+                hex(claim.key.full()),
+            );
+            let mut replies = raw_sql(AssertSqlSafe(sql)).fetch_many(&mut *tx);
+            let mut is_held = false;
+            while let Some(reply) = replies.next().await {
+                match reply {
+                    Ok(_) => is_held = true,
+                    Err(error) if !is_held && is_division_by_zero(&error) => break,
+                    Err(error) => return Err(error),
+                }
+            }
+            drop(replies);
+            if !is_held {
+                tx.rollback().await?;
+            }
+            Ok(is_held)
         })
     }
 
     shared_statements!(PgConnection);
 }
 
-rows!(Postgres, PgRow);
+fn is_division_by_zero(error: &sqlx::Error) -> bool {
+    let database = error.as_database_error();
+    database.and_then(DatabaseError::code).as_deref() == Some("22012")
+}
+
+/// Parses a column that is hexadecimal text.
+fn bytes(row: &PgRow, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    let Some(text) = row.try_get::<Option<String>, _>(column)? else {
+        return Ok(None);
+    };
+    let digits = text.as_bytes().chunks(2).map(str::from_utf8);
+    let bytes = digits.map(|it| u8::from_str_radix(it.unwrap_or_default(), 16));
+    let bytes: Result<Vec<u8>, _> = bytes.collect();
+    bytes
+        .map(Some)
+        .map_err(|invalid| sqlx::Error::Decode(invalid.into()))
+}
+
+rows!(Statement, PgRow);

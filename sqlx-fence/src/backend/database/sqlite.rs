@@ -6,11 +6,11 @@
 use leasehold::backend::{Attempt, Claim};
 use leasehold::{AttemptId, FencingToken};
 use sqlx::query::Query;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{AssertSqlSafe, Database, Row, Sqlite, SqliteConnection};
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction};
 
 use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Taken};
+use crate::backend::record::{Reading, Record, Swept, Taken};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -119,19 +119,20 @@ impl LockDatabase for Sqlite {
 
     fn take<'c>(
         connection: &'c mut SqliteConnection,
+        prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
             let owner = attempt.owner.to_bytes();
-            let take = sqlx::query(TAKE)
+            let take = query(TAKE, prepare)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(micros(attempt.ttl))
                 .bind(expiry)
                 .bind(attempt.owner.label());
             let Some(row) = take.fetch_optional(&mut *connection).await? else {
-                let busy = Self::read(connection, attempt.key.full()).await?;
+                let busy = Self::read(connection, prepare, attempt.key.full()).await?;
                 return Ok(Taken::Busy(busy));
             };
             let token = FencingToken::try_from(row.try_get::<i64, _>(0)?);
@@ -142,6 +143,7 @@ impl LockDatabase for Sqlite {
 
     fn renew<'c>(
         connection: &'c mut SqliteConnection,
+        _prepare: bool,
         claims: &'c [&'c Claim],
     ) -> Answer<'c, Vec<AttemptId>> {
         Box::pin(async move {
@@ -167,17 +169,43 @@ impl LockDatabase for Sqlite {
 
     fn update<'c>(
         connection: &'c mut SqliteConnection,
+        prepare: bool,
         key: &'c str,
         after: &'c Record,
         _waiters: &'c [String],
     ) -> Answer<'c, bool> {
         Box::pin(async move {
-            let update = update(UPDATE, key, after).execute(connection).await?;
+            let update = update(UPDATE, prepare, key, after)
+                .execute(connection)
+                .await?;
             Ok(update.rows_affected() > 0)
+        })
+    }
+
+    fn commit<'c>(mut tx: Transaction<'static, Self>, claim: &'c Claim) -> Answer<'c, bool> {
+        Box::pin(async move {
+            // The transaction has the only write lock, so the row does not change after this check.
+            let reading = Self::read(&mut tx, true, claim.key.full()).await?;
+            let is_held = reading.end_of(claim).is_none();
+            if is_held {
+                tx.commit().await?;
+            } else {
+                tx.rollback().await?;
+            }
+            Ok(is_held)
         })
     }
 
     shared_statements!(SqliteConnection);
 }
 
-rows!(Sqlite, SqliteRow);
+/// Returns a statement, which is always prepared.
+fn query(sql: &'static str, _prepare: bool) -> Query<'static, Sqlite, SqliteArguments> {
+    sqlx::query(sql)
+}
+
+fn bytes(row: &SqliteRow, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    row.try_get(column)
+}
+
+rows!(Query<'static, Sqlite, SqliteArguments>, SqliteRow);

@@ -71,6 +71,7 @@ impl KeyView {
         Inspection {
             owner: owner.map(|owner| owner.id),
             token: self.token,
+            granted_at: self.token.map(FencingToken::generated_at),
             expires_in: self.left,
             holders: self.holders,
             held_by,

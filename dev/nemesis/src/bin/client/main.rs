@@ -1,7 +1,13 @@
 //! A process that executes a locking task. Tests start several of them, and stop and kill them: see [`Task`].
 
-#![allow(clippy::print_stdout, reason = "it talks by lines")]
+#![allow(
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "it talks by lines"
+)]
 
+mod campaign;
+mod compete;
 mod hold;
 mod repeat;
 mod schedule;
@@ -18,12 +24,19 @@ async fn main() -> Result<(), BoxError> {
     let (Some(url), Some(task)) = (args().nth(1), args().nth(2)) else {
         return Err("the arguments are a URL and a task".into());
     };
-    let locks = LockManager::connect(&url).await?;
-    match serde_json::from_str(&task)? {
+    leasehold_sqlx::install_backends();
+    let task = serde_json::from_str(&task)?;
+    let locks = match &task {
+        Task::Campaign(work) => work.locks.connect().await?,
+        _ => LockManager::connect(&url).await?,
+    };
+    match task {
+        Task::Campaign(work) => campaign::campaign(work, &locks).await,
         Task::Hold(ttl) => hold::hold(&locks, ttl).await,
         Task::Wait(tasks) => wait(&locks, tasks).await,
         Task::Repeat(work) => repeat::repeat(work, &locks).await,
         Task::Schedule(work) => schedule::schedule(&work, &locks).await,
+        Task::Compete(work) => compete::compete(work, &locks).await,
         Task::HandOver(ttl) => {
             let guard = locks.lock(KEY).ttl(ttl).acquire().await?;
             println!("ticket {}", guard.hand_over().await?);

@@ -11,7 +11,7 @@ use super::item::{Stall, Tables};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
     #[error(
-        "`{scheme}://` is not a database of this shop; use postgres://…, mysql://… or sqlite://…"
+        "`{scheme}://` is not a database of this shop; use postgres://…, mysql://… or sqlite:…"
     )]
     UnknownScheme { scheme: String },
     #[error("the database cannot be opened")]

@@ -4,43 +4,26 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Debug};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::poll;
 use leasehold::backend::{
     Applied, Attempt, AttemptAnswer, Backend, Claim, Handover, HandoverSecret, Mode, Outcome,
     Refusal, ReleaseAnswer, RenewAnswer,
 };
-use leasehold::{AttemptId, FencingToken, Key};
+use leasehold::{FencingToken, Key};
 
+use crate::place::Place;
 use crate::step::{Answer, Id, Seen, Step};
 use crate::tokens::Tokens;
 
 /// Longer than a history. Leases end by steps instead.
 const TTL: Duration = Duration::from_secs(600);
 
-/// The place where locks are stored.
-pub(crate) trait Place: Debug + Clone + Send + Sync + 'static {
-    /// Whether an ended lease is only noticed by the next request for the lock.
-    const IS_LAZY: bool;
-
-    type Backend: Backend;
-
-    /// Returns the backend of an attempt's process.
-    fn backend(who: Id) -> &'static Self::Backend;
-
-    fn run<T>(request: impl Future<Output = T>) -> T;
-
-    fn end_lease(claim: &Claim);
-
-    fn end_place(key: &Key, owner: AttemptId);
-
-    fn deafen(key: &Key, owner: AttemptId);
-}
-
 #[derive(Debug)]
 pub(crate) struct World<P> {
     key: Key,
+    begun: Instant,
     /// Whether the attempts end with a recorded outcome.
     once: bool,
     attempts: Vec<Attempt>,
@@ -75,6 +58,7 @@ impl<P: Place> World<P> {
         let name = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
         Self {
             key: Key::new("", &name).unwrap(),
+            begun: Instant::now(),
             once,
             attempts: Vec::new(),
             granted: Vec::new(),
@@ -84,6 +68,18 @@ impl<P: Place> World<P> {
             handovers: HashMap::new(),
             waits: Waits::default(),
             place: std::marker::PhantomData,
+        }
+    }
+
+    /// Returns whether leases may have ended by themselves.
+    pub(crate) fn is_late(&self) -> bool {
+        self.begun.elapsed() > P::LIMIT
+    }
+
+    /// Compares a result with the result of the model.
+    pub(crate) fn check<T: PartialEq + Debug>(&self, ours: &T, models: &T, what: &str) {
+        if !self.is_late() {
+            assert_eq!(ours, models, "{what}");
         }
     }
 

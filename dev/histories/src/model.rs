@@ -6,9 +6,9 @@ use leasehold::backend::Mode;
 use proptest::prelude::*;
 use proptest_state_machine::ReferenceStateMachine;
 
+use crate::place::Place;
 use crate::step::{Answer, Family, Id, Seen, Step, any_step, process, specified};
 use crate::tally::Tally;
-use crate::world::Place;
 
 #[derive(Debug, Clone, Copy)]
 struct Holder {

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 /// The index of an attempt among all attempts.
-pub(crate) type Id = usize;
+pub type Id = usize;
 
 /// Converts a mode to the type of the specification.
 pub(crate) fn specified(mode: Mode) -> specification::Mode {
@@ -20,10 +20,12 @@ pub(crate) fn specified(mode: Mode) -> specification::Mode {
     }
 }
 
-pub(crate) const PROCESSES: usize = 2;
+/// The number of processes.
+pub const PROCESSES: usize = 2;
 
 /// Returns the process of an attempt.
-pub(crate) fn process(who: Id) -> usize {
+#[must_use]
+pub fn process(who: Id) -> usize {
     who % PROCESSES
 }
 
@@ -81,16 +83,19 @@ pub(crate) struct Seen {
 }
 
 /// Modes that are used on one key.
-pub(crate) trait Family: Debug + Clone + Send + Sync + 'static {
+pub trait Family: Debug + Clone + Send + Sync + 'static {
+    /// Whether the key is a semaphore.
     const PERMITS: bool;
     /// Whether outcomes are recorded, and a recorded outcome ends an attempt.
     const ONCE: bool = false;
 
+    /// Returns the modes, with the frequent ones several times.
     fn modes() -> Vec<Mode>;
 }
 
+/// Readers and writers.
 #[derive(Debug, Clone)]
-pub(crate) struct ReadWrite;
+pub struct ReadWrite;
 
 impl Family for ReadWrite {
     const PERMITS: bool = false;
@@ -100,8 +105,9 @@ impl Family for ReadWrite {
     }
 }
 
+/// Permits of a semaphore.
 #[derive(Debug, Clone)]
-pub(crate) struct Permits;
+pub struct Permits;
 
 impl Family for Permits {
     const PERMITS: bool = true;
@@ -113,8 +119,9 @@ impl Family for Permits {
     }
 }
 
+/// Exclusive holders that record outcomes.
 #[derive(Debug, Clone)]
-pub(crate) struct Once;
+pub struct Once;
 
 impl Family for Once {
     const PERMITS: bool = false;

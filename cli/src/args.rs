@@ -1,0 +1,155 @@
+//! The arguments of the command line.
+
+use std::ffi::OsString;
+use std::time::Duration;
+
+use clap::{Parser, Subcommand, ValueEnum};
+use leasehold::{DEFAULT_PREFIX, LockManager};
+
+use crate::exit_code;
+
+/// Runs a command under a distributed lock, and shows and releases locks.
+#[derive(Debug, Parser)]
+#[command(name = "leasehold", version)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Acquires a lock, runs a command, and releases the lock
+    Run(RunArgs),
+    /// Shows the holder of a lock
+    Inspect(KeyArgs),
+    /// Releases a lock that another process holds
+    Release(ReleaseArgs),
+    /// Runs the command of `run`, and ends it before the lease ends
+    #[command(hide = true)]
+    Supervise(SuperviseArgs),
+}
+
+/// How to reach the locks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Connection {
+    /// The lock backend, such as `redis://host`, `redis+sentinel://a,b,c/name`, `redis+cluster://a,b,c`,
+    /// `redlock://a,b,c`, `zookeeper://a,b,c/folder`, `sqlite:locks.db`, `postgres://host/database`. Other users can see the arguments of a process, so put a URL with
+    /// a password into the environment
+    #[arg(long, env = "LEASEHOLD_URL", hide_env_values = true)]
+    url: String,
+    /// The prefix of all keys
+    #[arg(long, default_value = DEFAULT_PREFIX)]
+    prefix: String,
+}
+
+impl Connection {
+    pub(crate) async fn connect(&self) -> Result<LockManager, leasehold::Error> {
+        leasehold_sqlx::install_backends();
+        let builder = LockManager::builder().prefix(&self.prefix);
+        builder.connect(&self.url).await
+    }
+}
+
+/// Acquires a lock, runs a command, and releases the lock.
+///
+/// The command gets the variables `LEASEHOLD_KEY` and `LEASEHOLD_TOKEN`, the fencing token. Its signals are forwarded. The
+/// lock is released when the command and all processes that it has started have ended. Processes that are left when
+/// the command ends get SIGTERM, and SIGKILL after 5 s.
+#[derive(Debug, clap::Args)]
+#[command(after_help = exit_code::TABLE, after_long_help = after_help())]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    /// The key of the lock
+    #[arg(long)]
+    pub(crate) key: String,
+    /// How long to wait if the lock is busy, such as `5s` or `1m 30s`; `0s` does not wait [default: no limit]
+    #[arg(long, value_parser = humantime::parse_duration)]
+    pub(crate) wait: Option<Duration>,
+    /// How long the lock stays taken if it cannot be renewed; at least 1 s
+    #[arg(long, default_value = "30s", value_parser = ttl)]
+    pub(crate) ttl: Duration,
+    /// How long the lock stays taken at least, even if the command ends before
+    #[arg(long, value_parser = humantime::parse_duration)]
+    pub(crate) hold_at_least: Option<Duration>,
+    /// What happens to the command if the lock is lost
+    #[arg(long, value_enum, default_value_t = OnLoss::Kill)]
+    pub(crate) on_loss: OnLoss,
+    /// Exit with 0 if the lock is busy. Without --wait, do not wait
+    #[arg(long, conflicts_with = "conflict_exit_code")]
+    pub(crate) skip: bool,
+    /// The exit code if the lock is busy for the whole wait
+    #[arg(short = 'E', long, value_name = "CODE", default_value_t = exit_code::BUSY)]
+    pub(crate) conflict_exit_code: u8,
+    /// Keep the command in the process group of the terminal, so that it can read from the terminal and gets Ctrl-C and
+    /// Ctrl-Z. Without this option, it has its own process group
+    #[arg(long)]
+    pub(crate) foreground: bool,
+    /// The command and its arguments
+    #[arg(required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+const TIMELINE: &str = "\
+If the lease cannot be renewed, or if leasehold is stopped or killed:
+  after 1/3 of the TTL   leasehold renews the lease, and retries until the lease ends
+  after 2/3 of the TTL   all processes of COMMAND get SIGTERM
+  after 9/10 of the TTL  the processes that are left get SIGKILL
+  after the TTL          another process can acquire the lock
+If leasehold is killed, SIGTERM is sent immediately. If the backend reports that the lock has another holder or was
+released by force, SIGKILL is sent immediately. Processes of another user, as under sudo, cannot be killed.";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnLoss {
+    /// End the command and all its processes before another process can acquire the lock
+    Kill,
+    /// Let the command continue, and report the loss when it ends
+    Continue,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeyArgs {
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    /// The key of the lock
+    pub(crate) key: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Releases a lock that another process holds.
+///
+/// The holder detects the loss with its next renewal. Until then, two processes may work under the lock.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReleaseArgs {
+    #[command(flatten)]
+    pub(crate) lock: KeyArgs,
+    /// Required, because the holder may still be working
+    #[arg(long, required = true)]
+    _force: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SuperviseArgs {
+    /// The process group for the command; without it, the command gets its own
+    #[arg(long)]
+    pub(crate) group: Option<i32>,
+    #[arg(long, value_enum)]
+    pub(crate) on_loss: OnLoss,
+    #[arg(required = true, trailing_var_arg = true)]
+    pub(crate) command: Vec<OsString>,
+}
+
+fn after_help() -> String {
+    format!("{}\n\n{TIMELINE}", exit_code::TABLE)
+}
+
+fn ttl(text: &str) -> Result<Duration, String> {
+    let ttl = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if ttl < Duration::from_secs(1) {
+        // The supervisor needs time to end the command.
+        return Err("it is too short; give at least 1s".to_owned());
+    }
+    Ok(ttl)
+}

@@ -1,0 +1,102 @@
+//! `leasehold`: runs a command under a distributed lock, and shows and releases locks.
+//!
+//! `run` consists of two processes. The [holder](run::holder) acquires the lock, renews its lease and forwards signals.
+//! The [supervisor](run::supervisor) is the parent of the command. It ends the command before the lease ends, even if
+//! the holder is killed or stopped.
+
+#[cfg(not(unix))]
+compile_error!("leasehold-cli needs a Unix system: it uses process groups and signals");
+
+mod args;
+mod exit_code;
+mod held_locks;
+mod run;
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+
+use args::{Args, Command};
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) if error.use_stderr() => {
+            complain(error.render());
+            return ExitCode::from(exit_code::FAILURE);
+        }
+        Err(help) => {
+            // Help and version. A reader that closes the pipe early is not a failure.
+            let _closed = help.print();
+            return ExitCode::SUCCESS;
+        }
+    };
+    match execute(args) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            complain(format_args!("leasehold: {error:#}\n"));
+            ExitCode::from(exit_code::FAILURE)
+        }
+    }
+}
+
+fn execute(args: Args) -> anyhow::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(async {
+        match args.command {
+            Command::Run(args) => run::holder::run(args).await,
+            Command::Supervise(args) => run::supervisor::supervise(args).await,
+            Command::Inspect(args) => held_locks::inspect(args).await,
+            Command::Release(args) => held_locks::release(args).await,
+        }
+    })
+}
+
+/// Prints an error, without the passwords of URLs in it: a URL may be in a wrong place of the command line.
+fn complain(error: impl Display) {
+    let text = without_passwords(&error.to_string());
+    // Nothing can be done if the error output is closed.
+    let _closed = io::stderr().write_all(text.as_bytes());
+}
+
+/// Replaces the user and the password of each URL in `text`.
+fn without_passwords(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let ends = |c: char| c.is_whitespace() || "'\"`".contains(c);
+        let (url, rest) = part.split_at(part.find(ends).unwrap_or(part.len()));
+        shown.push_str("://");
+        match url.rsplit_once('@') {
+            Some((_login, host)) => shown.extend(["…@", host]),
+            None => shown.push_str(url),
+        }
+        shown.push_str(rest);
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_passwords;
+
+    #[test]
+    fn errors_do_not_show_the_passwords_of_urls() {
+        for (text, shown) in [
+            ("no URL, me@host", "no URL, me@host"),
+            ("'redis://me:secret@a:1/0' found", "'redis://…@a:1/0' found"),
+            (
+                "redis://a and x://u:p@q@b\nend",
+                "redis://a and x://…@b\nend",
+            ),
+        ] {
+            assert_eq!(without_passwords(text), shown);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A command that uses the terminal.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use leasehold_testkit::processes::Process;
+use leasehold_testkit::servers::RedisServer;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::program::{PATIENCE, until};
+
+/// A terminal, with the program as the leader of its session.
+struct Terminal {
+    keyboard: File,
+    lines: mpsc::Receiver<String>,
+    process: Process,
+}
+
+impl Terminal {
+    fn of(server: &RedisServer, options: &[&str], script: &str) -> Self {
+        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&control).unwrap();
+        unlockpt(&control).unwrap();
+        let name = ptsname(&control, Vec::new()).unwrap();
+        let open = || {
+            let file = File::options()
+                .read(true)
+                .write(true)
+                .open(name.to_str().unwrap());
+            Stdio::from(OwnedFd::from(file.unwrap()))
+        };
+        let mut command = Command::new("setsid");
+        command
+            .args([
+                "--ctty",
+                "--wait",
+                env!("CARGO_BIN_EXE_leasehold"),
+                "run",
+                "--key",
+                "k",
+            ])
+            .args(options)
+            .args(["--", "sh", "-c", script])
+            .env("LEASEHOLD_URL", server.url())
+            .stdin(open())
+            .stdout(open())
+            .stderr(open());
+        let process = Process::start(command).unwrap();
+        let control = File::from(control);
+        let (sender, lines) = mpsc::channel();
+        let screen = BufReader::new(control.try_clone().unwrap());
+        // The read fails when the last process closes the terminal.
+        thread::spawn(move || {
+            for line in screen.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            keyboard: control,
+            lines,
+            process,
+        }
+    }
+
+    fn until_line(&self, part: &str) {
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE).unwrap();
+            if line.contains(part) {
+                return;
+            }
+        }
+    }
+
+    async fn code(&mut self) -> Option<i32> {
+        let process = std::sync::Mutex::new(&mut self.process);
+        let ended = || process.lock().unwrap().ended().unwrap().is_some();
+        until("the program ends", ended).await;
+        self.process.ended().unwrap().unwrap().code()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_in_the_foreground_reads_from_the_terminal_and_gets_ctrl_c() {
+    let server = RedisServer::start().await.unwrap();
+    let script = "trap 'exit 6' INT; read line; echo got $line; while :; do sleep 0.01; done";
+    let mut terminal = Terminal::of(&server, &["--foreground"], script);
+    terminal.keyboard.write_all(b"typed\n").unwrap();
+    terminal.until_line("got typed");
+    terminal.keyboard.write_all(b"\x03").unwrap();
+    assert_eq!(terminal.code().await, Some(6));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_in_the_background_that_reads_from_the_terminal_is_reported() {
+    let server = RedisServer::start().await.unwrap();
+    let mut terminal = Terminal::of(&server, &["--ttl", "1s"], "read line; exit 5");
+    terminal.until_line("run it with --foreground");
+    // Ctrl-C reaches the holder, which forwards it. The stopped command gets it after SIGCONT.
+    terminal.keyboard.write_all(b"\x03").unwrap();
+    let code = terminal.code().await;
+    assert_eq!(code, Some(130));
+}

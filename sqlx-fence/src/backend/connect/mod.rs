@@ -1,0 +1,130 @@
+//! Connects to a database by URL, with a pool for the locks.
+
+mod install;
+
+use std::time::Duration;
+
+use leasehold::backend::{BackendError, ConnectError};
+use sqlx::Connection;
+use tokio::time::{sleep, timeout};
+
+pub use self::install::install_backends;
+use super::connection::Options;
+use super::database::LockDatabase;
+use super::{SqlBackend, pool};
+
+/// The time limit of `connect`.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The pause after another process has blocked a statement of `connect`.
+const PAUSE: Duration = Duration::from_millis(20);
+
+impl<DB: LockDatabase> SqlBackend<DB> {
+    /// Connects to the database at `url` with a pool for this backend, and creates the table if it does not exist.
+    /// The pool tests a connection before its use only after a second without use.
+    /// [`LockManager::shutdown`](leasehold::LockManager::shutdown) closes the pool.
+    ///
+    /// On `SQLite`, this function also creates the file if the URL has no `mode`, and sets the file's journal mode to
+    /// `WAL`. The connections use `synchronous = NORMAL`, and wait for at most a second for the file's write lock. The
+    /// pool has at most 4 connections, and at most 10 on the other databases. To choose other settings, use
+    /// [`new`](Self::new).
+    ///
+    /// # Errors
+    ///
+    /// - [`ConnectError::Url`]: the URL is invalid, or names a database that cannot store locks, such as
+    ///   `sqlite::memory:`.
+    /// - [`ConnectError::Server`]: the database does not reply within 5 seconds or refuses the connection, or the role
+    ///   may not create the table.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future closes the connection. A created file or table stays.
+    pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+        let options = DB::options(url).map_err(refused_url)?;
+        let address = DB::address(&options);
+        let prepared = match timeout(CONNECT_TIMEOUT, prepare::<DB>(&options)).await {
+            Ok(prepared) => prepared,
+            Err(_elapsed) => {
+                let late = format!(
+                    "the database did not reply within {CONNECT_TIMEOUT:?}, or another process blocks it"
+                );
+                Err(Failed::Database(BackendError::not_applied(late)))
+            }
+        };
+        match prepared {
+            Ok(()) => {
+                let pool = pool::options().max_connections(DB::CONNECTIONS);
+                Ok(Self::with(pool.connect_lazy_with(options), true))
+            }
+            Err(Failed::Url(reason)) => Err(ConnectError::Url {
+                source: reason.into(),
+            }),
+            Err(Failed::Database(source)) => Err(ConnectError::Server { address, source }),
+        }
+    }
+}
+
+/// The reason why a database cannot be used.
+enum Failed {
+    /// The URL names a database that cannot store locks.
+    Url(&'static str),
+    Database(BackendError),
+}
+
+impl Failed {
+    fn connecting(error: sqlx::Error) -> Self {
+        let message = match &error {
+            sqlx::Error::Io(_) => {
+                "the server does not reply: check that it runs, and check the address in the URL"
+            }
+            // SQLite's code for a file that it cannot open.
+            sqlx::Error::Database(error) if error.code().as_deref() == Some("14") => {
+                "cannot open the file: check that its folder exists, and that this process may write to the folder"
+            }
+            _ => "the database refused the connection",
+        };
+        Self::Database(BackendError::not_applied(message).with_source(error))
+    }
+
+    fn creating(error: sqlx::Error) -> Self {
+        let message = "cannot create the table `leasehold_locks`: allow the role to create tables, or call \
+             `leasehold_sqlx::ddl::create_locks` with another role";
+        Self::Database(BackendError::not_applied(message).with_source(error))
+    }
+}
+
+/// Connects once, so that an error has its cause. A pool would retry until its timeout.
+async fn prepare<DB: LockDatabase>(options: &Options<DB>) -> Result<(), Failed> {
+    let connected = DB::Connection::connect_with(options).await;
+    let mut connection = connected.map_err(Failed::connecting)?;
+    let refusal = loop {
+        match DB::set_up(&mut connection).await {
+            Err(blocked) if DB::obstacle(&blocked).is_some() => sleep(PAUSE).await,
+            set_up => break set_up.map_err(Failed::connecting)?,
+        }
+    };
+    if let Some(reason) = refusal {
+        return Err(Failed::Url(reason));
+    }
+    // A role that may not create tables can use a table that exists.
+    while DB::read(&mut connection, false, "").await.is_err() {
+        match DB::create(&mut connection, DB::LOCKS).await {
+            Err(blocked) if DB::obstacle(&blocked).is_some() => sleep(PAUSE).await,
+            created => {
+                created.map_err(Failed::creating)?;
+                break;
+            }
+        }
+    }
+    // The server closes the connection if this fails.
+    let _closed = connection.close().await;
+    Ok(())
+}
+
+fn refused_url(error: sqlx::Error) -> ConnectError {
+    let source = match error {
+        sqlx::Error::Configuration(reason) => reason,
+        other => other.into(),
+    };
+    ConnectError::Url { source }
+}

@@ -1,0 +1,33 @@
+//! The options of a connection for locks, and the preparation of a database.
+
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod server;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+use std::future::ready;
+
+use sqlx::{Connection, Database};
+
+use crate::database::{Answer, FencedDatabase};
+
+/// The options of a connection.
+pub(super) type Options<DB> = <<DB as Database>::Connection as Connection>::Options;
+
+/// How to connect to a database.
+pub trait Connect: FencedDatabase {
+    /// The largest number of connections of the pool.
+    const CONNECTIONS: u32;
+
+    /// Returns the options of a URL. The error must not contain the URL.
+    fn options(url: &str) -> Result<Options<Self>, sqlx::Error>;
+
+    /// Returns the address of the database without a password, for errors.
+    fn address(options: &Options<Self>) -> String;
+
+    /// Sets the database up for locks. Returns the reason and the remedy if it cannot store locks.
+    fn set_up(connection: &mut Self::Connection) -> Answer<'_, Option<&'static str>> {
+        let _is_set_up = connection;
+        Box::pin(ready(Ok(None)))
+    }
+}

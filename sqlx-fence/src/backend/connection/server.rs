@@ -1,0 +1,60 @@
+//! Connects to a database server.
+
+use std::str::FromStr;
+
+#[cfg(feature = "mysql")]
+use sqlx::mysql::{MySql, MySqlConnectOptions};
+#[cfg(feature = "postgres")]
+use sqlx::postgres::{PgConnectOptions, Postgres};
+
+use super::Connect;
+
+/// The default of sqlx. On Postgres, one of the connections receives notifications.
+const CONNECTIONS: u32 = 10;
+
+#[cfg(feature = "mysql")]
+impl Connect for MySql {
+    const CONNECTIONS: u32 = CONNECTIONS;
+
+    fn options(url: &str) -> Result<MySqlConnectOptions, sqlx::Error> {
+        checked(url)
+    }
+
+    fn address(options: &MySqlConnectOptions) -> String {
+        match options.get_socket() {
+            Some(socket) => socket.display().to_string(),
+            None => format!("{}:{}", options.get_host(), options.get_port()),
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl Connect for Postgres {
+    const CONNECTIONS: u32 = CONNECTIONS;
+
+    fn options(url: &str) -> Result<PgConnectOptions, sqlx::Error> {
+        checked(url)
+    }
+
+    fn address(options: &PgConnectOptions) -> String {
+        match options.get_socket() {
+            Some(socket) => socket.display().to_string(),
+            None => format!("{}:{}", options.get_host(), options.get_port()),
+        }
+    }
+}
+
+/// Parses a URL, unless a part of its password would count as another part of the URL, which errors may show.
+fn checked<O: FromStr<Err = sqlx::Error>>(url: &str) -> Result<O, sqlx::Error> {
+    let refused = |reason: &str| Err(sqlx::Error::Configuration(reason.into()));
+    let Some((_, rest)) = url.split_once("://") else {
+        return refused("it has no `://` after the scheme");
+    };
+    let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    if rest[authority..].contains('@') {
+        return refused(
+            "there is an `@` after the host: write `@`, `/`, `?` and `#` in the user and the password as %40, %2F, %3F and %23",
+        );
+    }
+    url.parse()
+}

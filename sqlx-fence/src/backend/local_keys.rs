@@ -1,0 +1,118 @@
+//! The keys that tasks of this process change or wait for. The tasks of a key share their reads and writes of its row.
+
+use std::collections::{HashMap, HashSet};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use leasehold::{AttemptId, Key};
+use tokio::sync::Notify;
+
+use super::changes::Change;
+use super::polls::Polls;
+
+/// The smallest number of keys at which unused keys are removed.
+const MANY: usize = 64;
+
+/// The keys that this process uses now.
+#[derive(Debug, Default)]
+pub(super) struct LocalKeys {
+    keys: Mutex<Keys>,
+}
+
+#[derive(Debug, Default)]
+struct Keys {
+    keys: HashMap<Key, Weak<LocalKey>>,
+    /// The number of keys at which unused keys are removed.
+    limit: usize,
+}
+
+impl LocalKeys {
+    /// Returns the key for a task that changes it or waits for it.
+    pub(super) fn enter(&self, key: &Key) -> Arc<LocalKey> {
+        let mut keys = lock(&self.keys);
+        if let Some(local) = keys.keys.get(key).and_then(Weak::upgrade) {
+            return local;
+        }
+        if keys.keys.len() >= keys.limit.max(MANY) {
+            keys.keys.retain(|_, it| it.strong_count() > 0);
+            keys.limit = keys.keys.len() * 2;
+        }
+        let local = Arc::default();
+        keys.keys.insert(key.clone(), Arc::downgrade(&local));
+        local
+    }
+
+    /// Returns whether another task changes the key or waits for it.
+    pub(super) fn is_used(&self, key: &Key) -> bool {
+        let keys = lock(&self.keys);
+        keys.keys.get(key).is_some_and(|it| it.strong_count() > 0)
+    }
+}
+
+/// A key that at least one task changes or waits for.
+#[derive(Default)]
+pub(super) struct LocalKey {
+    /// The changes that are not written yet, in the order of their arrival.
+    changes: Mutex<Vec<Box<dyn Change>>>,
+    /// The task that has this mutex writes the changes of all tasks.
+    pub(super) turn: tokio::sync::Mutex<()>,
+    /// The waiters inside of `wait`.
+    waiting: Mutex<HashMap<AttemptId, Arc<Notify>>>,
+    polls: Mutex<Polls>,
+}
+
+impl LocalKey {
+    pub(super) fn push(&self, change: Box<dyn Change>) {
+        lock(&self.changes).push(change);
+    }
+
+    pub(super) fn take_changes(&self) -> Vec<Box<dyn Change>> {
+        mem::take(&mut lock(&self.changes))
+    }
+
+    pub(super) fn polls(&self) -> MutexGuard<'_, Polls> {
+        lock(&self.polls)
+    }
+
+    /// Registers a waiter until the returned value is dropped.
+    pub(super) fn wait(self: &Arc<Self>, owner: AttemptId, wake_up: Arc<Notify>) -> Waiting {
+        lock(&self.waiting).insert(owner, wake_up);
+        let key = Arc::clone(self);
+        Waiting { key, owner }
+    }
+
+    pub(super) fn waiting(&self) -> HashSet<AttemptId> {
+        lock(&self.waiting).keys().copied().collect()
+    }
+
+    /// Notifies the waiters for which the condition holds.
+    pub(super) fn notify_if(&self, condition: impl Fn(&AttemptId) -> bool) {
+        let waiting = lock(&self.waiting);
+        for (_, wake_up) in waiting.iter().filter(|(owner, _)| condition(owner)) {
+            wake_up.notify_one();
+        }
+    }
+}
+
+impl std::fmt::Debug for LocalKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LocalKey").finish_non_exhaustive()
+    }
+}
+
+/// A registered waiter.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    key: Arc<LocalKey>,
+    owner: AttemptId,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        lock(&self.key.waiting).remove(&self.owner);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

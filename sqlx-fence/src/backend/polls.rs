@@ -1,0 +1,77 @@
+//! When the row of a key is polled for the waiters of this process.
+
+use std::time::{Duration, Instant};
+
+use leasehold::backend::key_state::Timing;
+
+/// The first and the longest pause between two polls without notifications.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(320);
+
+/// The pause between two polls if notifications arrive.
+const NOTIFIED_PAUSE: Duration = Duration::from_secs(5);
+
+/// Returns the times of the waiters. A position outlives two failed polls, because the polls keep the positions of this
+/// process. So a waiter rarely has to repeat its attempt.
+pub(super) const fn timing() -> Timing {
+    let mut timing = Timing::new();
+    timing.waiter_lease = Duration::from_secs(15);
+    timing.renew_after = Duration::from_secs(4);
+    timing.refresh = Duration::from_secs(600);
+    timing
+}
+
+/// The polls of one key. The waiters of this process share them: a waiter polls if no other waiter has polled in time.
+#[derive(Debug)]
+pub(super) struct Polls {
+    /// The beginning of the last poll.
+    last: Instant,
+    pause: Duration,
+    /// The time at which a lease or a grant ends, so that another waiter may acquire the lock.
+    expiry: Option<Instant>,
+    /// The last token, which changes with the holder.
+    token: i64,
+}
+
+impl Default for Polls {
+    fn default() -> Self {
+        Self {
+            last: Instant::now(),
+            pause: FIRST_PAUSE,
+            expiry: None,
+            token: 0,
+        }
+    }
+}
+
+impl Polls {
+    /// Returns the time of the next poll. Notifications arrive since `notified`.
+    pub(super) fn next(&self, notified: Option<Instant>) -> Instant {
+        if notified.is_some_and(|since| since < self.last) {
+            let next = self.last + NOTIFIED_PAUSE;
+            self.expiry
+                .map_or(next, |it| it.clamp(self.last + FIRST_PAUSE, next))
+        } else {
+            self.last + self.pause
+        }
+    }
+
+    /// Begins a poll if it is due.
+    pub(super) fn begin(&mut self, notified: Option<Instant>) -> bool {
+        let now = Instant::now();
+        let is_due = self.next(notified) <= now;
+        if is_due {
+            self.last = now;
+            self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+        }
+        is_due
+    }
+
+    /// Updates the schedule after a poll. The polls are frequent again if the holder has changed.
+    pub(super) fn end(&mut self, token: i64, expires_in: Option<Duration>) {
+        self.expiry = expires_in.map(|it| Instant::now() + it);
+        if self.token != token {
+            (self.token, self.pause) = (token, FIRST_PAUSE);
+        }
+    }
+}

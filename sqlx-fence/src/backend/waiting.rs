@@ -1,0 +1,77 @@
+//! The waits. A waiter is notified, or polls the row for all waiters of its key in this process.
+
+use std::collections::HashSet;
+
+use leasehold::backend::key_state::Step;
+use leasehold::backend::{Attempt, BackendError};
+use leasehold::{AttemptId, Key};
+use tokio::time::sleep_until;
+
+use super::SqlBackend;
+use super::changes::Reason;
+use super::database::LockDatabase;
+use super::local_keys::LocalKey;
+use super::operations::state_of;
+use super::polls::timing;
+use super::times::time;
+
+impl<DB: LockDatabase> SqlBackend<DB> {
+    /// Waits until the attempt may have a grant, or has lost its position.
+    pub(super) async fn wait_for_change(&self, attempt: &Attempt) -> Result<(), BackendError> {
+        let Some(wake_up) = self.waiters.find(&attempt.owner.to_string()) else {
+            return Ok(());
+        };
+        self.listener.start(&self.pool, &self.waiters);
+        let local = self.local.enter(&attempt.key);
+        let _waiting = local.wait(attempt.owner, wake_up.clone());
+        tokio::select! {
+            biased;
+            () = wake_up.notified() => Ok(()),
+            failed = self.poll_until_failure(&attempt.key, &local) => Err(failed),
+        }
+    }
+
+    /// Polls whenever no other waiter has polled in time.
+    async fn poll_until_failure(&self, key: &Key, local: &LocalKey) -> BackendError {
+        let mut notified = self.listener.notified();
+        loop {
+            let since = *notified.borrow_and_update();
+            let next = local.polls().next(since);
+            tokio::select! {
+                () = sleep_until(next.into()) => {}
+                // The listener has connected, or lost its connection.
+                _changed = notified.changed() => continue,
+            }
+            if !local.polls().begin(since) {
+                continue;
+            }
+            if let Err(failed) = self.poll(key, local).await {
+                // The other waiters repeat their attempts, too.
+                local.notify_if(|_| true);
+                return failed;
+            }
+        }
+    }
+
+    /// Notifies the waiters of this process that do not have to wait any longer, and keeps the positions of the others.
+    async fn poll(&self, key: &Key, local: &LocalKey) -> Result<(), BackendError> {
+        let here = local.waiting();
+        let reading = self.read(key).await?;
+        let mut state = state_of(key, &reading)?;
+        let (now, mut notify) = (time(reading.now), |_, (): &()| {});
+        let is_due = state.keep_positions(&here, &mut Step::new(now, timing(), &mut notify));
+        let token = reading.record.map_or(0, |it| it.token);
+        let expires_in = state.next_expiry().map(|it| it.saturating_sub(now));
+        local.polls().end(token, expires_in);
+        let waiting: HashSet<AttemptId> = state.waiting().collect();
+        local.notify_if(|it| here.contains(it) && !waiting.contains(it));
+        if is_due {
+            self.change(key, Reason::Other, move |state, _, step| {
+                state.keep_positions(&here, step);
+                Ok(())
+            })
+            .await?;
+        }
+        Ok(())
+    }
+}
