@@ -244,7 +244,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                     return Ok(reading);
                 }
                 Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {
-                    drop(connection)
+                    drop(connection);
                 }
                 Err(failed) => return Err(error::of(failed, key)),
             }
@@ -263,7 +263,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             let mut connection = self.connection().await?;
             match connection.run(|on| DB::list(on, self.prepare, from)).await {
                 Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {
-                    drop(connection)
+                    drop(connection);
                 }
                 rows => return rows.map_err(|it| error::of(it, pattern)),
             }

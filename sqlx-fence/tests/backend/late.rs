@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use crate::sqlite::LockFile;
 
 const TTL: Duration = Duration::from_secs(30);
-/// MariaDB shows the same waiting transactions again if they were read within the last 100 ms.
+/// `MariaDB` shows the same waiting transactions again if they were read within the last 100 ms.
 const PAUSE: Duration = Duration::from_millis(200);
 
 /// Another client inserts the row of the new key, and does not commit.
