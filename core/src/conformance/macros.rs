@@ -4,9 +4,8 @@
 ///
 /// Each test runs the block. The value of the block is an async closure that opens a further connection to the same
 /// backend. Name all or some of the parts `contract`, `behaviour`, `election`, `hold_at_least`, `kinds`, `once`,
-/// `operators` and `sharing`. A
-/// wrapper that loses replies cannot pass `contract` and `kinds`, but must pass the other parts. See the
-/// [module](crate::conformance) for an example.
+/// `operators` and `sharing`. A wrapper that loses replies cannot pass `contract` and `kinds`, but must pass the other
+/// parts. See the [module](crate::conformance) for an example.
 #[macro_export]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
 macro_rules! conformance_tests {
