@@ -51,23 +51,6 @@ pub(super) struct Holder {
     pub(super) label: Option<Cow<'static, str>>,
 }
 
-/// The lease of the only holder of a key, in [`Mode::Exclusive`], under its token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "backends construct this from their columns"
-)]
-pub struct ExclusiveLease {
-    /// The holder.
-    pub owner: AttemptId,
-    /// The token of the holder.
-    pub token: FencingToken,
-    /// The end of the lease, by the clock of the steps.
-    pub expires: Duration,
-    /// The label of the holder's manager.
-    pub label: Option<Cow<'static, str>>,
-}
-
 impl Holder {
     fn info(&self, now: Duration) -> HolderInfo {
         let label = self.label.as_deref().map(str::to_owned);
@@ -344,45 +327,6 @@ impl<W: Default> KeyState<W> {
         self.holders.iter().any(|h| h.owner == owner)
     }
 
-    /// Returns the lease of the only holder in [`Mode::Exclusive`], if that holder has confirmed its grant.
-    #[must_use]
-    pub fn exclusive_lease(&self) -> Option<ExclusiveLease> {
-        let mut holders = self.holders.iter();
-        let holder = holders.find(|h| h.mode == Mode::Exclusive)?;
-        Some(ExclusiveLease {
-            owner: holder.owner,
-            token: holder.token?,
-            expires: holder.expires,
-            label: holder.label.clone(),
-        })
-    }
-
-    /// Sets the lease of the only holder in [`Mode::Exclusive`], or adds that holder to a state without holders. A
-    /// backend can so keep this lease in columns, and renew it without a change of the rest of the state.
-    pub fn set_exclusive_lease(&mut self, lease: ExclusiveLease) {
-        if let Some(holder) = self.holder(lease.owner) {
-            (holder.token, holder.expires) = (Some(lease.token), lease.expires);
-        } else {
-            self.holders.push(Holder {
-                owner: lease.owner,
-                mode: Mode::Exclusive,
-                expires: lease.expires,
-                token: Some(lease.token),
-                downgraded: false,
-                secret: None,
-                label: lease.label,
-            });
-        }
-    }
-
-    /// Returns whether the state consists of [`exclusive_lease`](Self::exclusive_lease) and nothing else.
-    #[must_use]
-    pub fn is_exclusive_lease(&self) -> bool {
-        let others = self.queue.len() > 0 || self.recorded.is_some();
-        let handed_over = self.holders.iter().any(|h| h.secret.is_some());
-        self.exclusive_lease().is_some() && !others && !handed_over
-    }
-
     /// Returns the time at which the last lease, queue position or outcome ends, except for
     /// [`exclusive_lease`](Self::exclusive_lease). From then on the backend may delete the record.
     #[must_use]
@@ -447,7 +391,7 @@ impl<W: Default> KeyState<W> {
         }
     }
 
-    fn holder(&mut self, owner: AttemptId) -> Option<&mut Holder> {
+    pub(super) fn holder(&mut self, owner: AttemptId) -> Option<&mut Holder> {
         self.holders.iter_mut().find(|h| h.owner == owner)
     }
 
