@@ -83,8 +83,8 @@ pub(crate) struct RunArgs {
     /// How long the lock stays taken at least, even if the command ends before
     #[arg(long, value_parser = humantime::parse_duration)]
     pub(crate) hold_at_least: Option<Duration>,
-    /// How `inspect` and `list` name the holder: at most 64 characters without spaces [default: host name and process
-    /// id]
+    /// How `inspect` and `list` name the holder: at most 64 ASCII characters without spaces [default: host name and
+    /// process id]
     #[arg(long)]
     pub(crate) label: Option<String>,
     /// What happens to the command if the lock is lost
