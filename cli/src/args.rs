@@ -20,8 +20,12 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Acquires a lock, runs a command, and releases the lock
     Run(RunArgs),
-    /// Shows the holder of a lock
+    /// Shows the holders of a lock
     Inspect(KeyArgs),
+    /// Lists the locks that are held
+    List(ListArgs),
+    /// Shows the locks that are held, and updates the list
+    Watch(WatchArgs),
     /// Releases a lock that another process holds
     Release(ReleaseArgs),
     /// Runs the command of `run`, and ends it before the lease ends
@@ -43,9 +47,16 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) async fn connect(&self) -> Result<LockManager, leasehold::Error> {
+    /// Connects a manager. Without a label, it has the default label.
+    pub(crate) async fn connect(
+        &self,
+        label: Option<&str>,
+    ) -> Result<LockManager, leasehold::Error> {
         leasehold_sqlx::install_backends();
-        let builder = LockManager::builder().prefix(&self.prefix);
+        let mut builder = LockManager::builder().prefix(&self.prefix);
+        if let Some(label) = label {
+            builder = builder.label(label);
+        }
         builder.connect(&self.url).await
     }
 }
@@ -72,6 +83,10 @@ pub(crate) struct RunArgs {
     /// How long the lock stays taken at least, even if the command ends before
     #[arg(long, value_parser = humantime::parse_duration)]
     pub(crate) hold_at_least: Option<Duration>,
+    /// How `inspect` and `list` name the holder: at most 64 ASCII characters without spaces [default: host name and
+    /// process id]
+    #[arg(long)]
+    pub(crate) label: Option<String>,
     /// What happens to the command if the lock is lost
     #[arg(long, value_enum, default_value_t = OnLoss::Kill)]
     pub(crate) on_loss: OnLoss,
@@ -118,6 +133,33 @@ pub(crate) struct KeyArgs {
     pub(crate) json: bool,
 }
 
+/// Lists the locks that are held, by all clients of the backend.
+///
+/// On Redis, the list takes one pass over all keys of the server, in short commands. Redlock does not support lists.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    /// The beginning of the keys, such as `order:` [default: all keys]
+    #[arg(default_value = "", hide_default_value = true)]
+    pub(crate) key_prefix: String,
+    /// Print JSON: one line for each lock
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Shows the locks that are held, sorted by key, and updates the list until Ctrl-C.
+///
+/// With --json, each update is one line with an array of the locks.
+#[derive(Debug, clap::Args)]
+pub(crate) struct WatchArgs {
+    #[command(flatten)]
+    pub(crate) list: ListArgs,
+    /// The pause between two lists; at least 100 ms
+    #[arg(long, default_value = "2s", value_parser = interval)]
+    pub(crate) interval: Duration,
+}
+
 /// Releases a lock that another process holds.
 ///
 /// The holder detects the loss with its next renewal. Until then, two processes may work under the lock.
@@ -128,6 +170,9 @@ pub(crate) struct ReleaseArgs {
     /// Required, because the holder may still be working
     #[arg(long, required = true)]
     _force: bool,
+    /// Take the lock, or the permits, from the holder with this id only, which `inspect` shows
+    #[arg(long, value_name = "ID")]
+    pub(crate) holder: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -152,4 +197,12 @@ fn ttl(text: &str) -> Result<Duration, String> {
         return Err("it is too short; give at least 1s".to_owned());
     }
     Ok(ttl)
+}
+
+fn interval(text: &str) -> Result<Duration, String> {
+    let interval = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if interval < Duration::from_millis(100) {
+        return Err("it is too short; give at least 100ms".to_owned());
+    }
+    Ok(interval)
 }

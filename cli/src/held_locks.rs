@@ -1,51 +1,122 @@
-//! Shows and releases locks that other processes hold.
+//! Shows, lists and releases locks that other processes hold.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
-use leasehold::backend::Inspection;
+use leasehold::backend::{HolderInfo, Inspection};
+use leasehold::{FencingToken, ListedLock, LockManager};
 use serde_json::{Value, json};
 
-use crate::args::{KeyArgs, ReleaseArgs};
+use crate::args::{KeyArgs, ListArgs, ReleaseArgs, WatchArgs};
+use crate::table::{self, expires, shown};
 
-/// Shows the holder of a lock.
+/// Shows the holders of a lock.
 pub(crate) async fn inspect(args: KeyArgs) -> anyhow::Result<u8> {
-    let locks = args.connection.connect().await?;
+    let locks = args.connection.connect(None).await?;
     let seen = locks.inspect(&args.key).await?;
     match args.json {
-        true => print(&as_json(&args.key, &seen).to_string())?,
-        false => print(&as_text(&args.key, &seen))?,
+        true => print(as_json(&args.key, &seen))?,
+        false => print(as_text(&args.key, &seen))?,
     }
     Ok(0)
 }
 
-/// Releases a lock.
+/// Releases a lock, or takes it from one holder.
 pub(crate) async fn release(args: ReleaseArgs) -> anyhow::Result<u8> {
     let KeyArgs {
         connection,
         key,
         json,
     } = args.lock;
-    let locks = connection.connect().await?;
-    let released = locks.force_release(&key).await?;
-    let state = if released {
-        "was released"
-    } else {
-        "was free already"
+    let locks = connection.connect(None).await?;
+    let (released, otherwise) = match &args.holder {
+        None => (
+            locks.force_release(&key).await?,
+            "was free already".to_owned(),
+        ),
+        Some(holder) => (
+            locks.force_release_holder(&key, holder).await?,
+            format!("is not held by `{}`", holder.escape_debug()),
+        ),
+    };
+    let state = match released {
+        true => "was released",
+        false => &otherwise,
     };
     match json {
-        true => print(&json!({ "key": key, "released": released }).to_string())?,
-        false => print(&format!("`{}` {state}", key.escape_debug()))?,
+        true => print(json!({ "key": key, "released": released }))?,
+        false => print(format_args!("`{}` {state}", key.escape_debug()))?,
     }
     Ok(0)
 }
 
+/// Lists the locks that are held, in the order of the backend.
+pub(crate) async fn list(args: ListArgs) -> anyhow::Result<u8> {
+    let locks = args.connection.connect(None).await?;
+    let mut list = locks.list(&args.key_prefix);
+    if !args.json {
+        print(table::header())?;
+    }
+    while let Some(lock) = list.next().await? {
+        match args.json {
+            true => print(as_json(&lock.key, &lock.state))?,
+            false => print(table::row(&lock))?,
+        }
+    }
+    Ok(0)
+}
+
+/// Shows the locks that are held, again and again, until the backend fails or a signal ends the program.
+pub(crate) async fn watch(args: WatchArgs) -> anyhow::Result<u8> {
+    let ListArgs {
+        connection,
+        key_prefix,
+        json,
+    } = args.list;
+    let locks = connection.connect(None).await?;
+    loop {
+        let held = sorted(&locks, &key_prefix).await?;
+        match json {
+            true => print(
+                held.iter()
+                    .map(|it| as_json(&it.key, &it.state))
+                    .collect::<Value>(),
+            )?,
+            false => table::show(&held)?,
+        }
+        tokio::time::sleep(args.interval).await;
+    }
+}
+
+/// Returns the locks that are held, sorted by key.
+async fn sorted(locks: &LockManager, prefix: &str) -> Result<Vec<ListedLock>, leasehold::Error> {
+    let mut held = Vec::new();
+    let mut list = locks.list(prefix);
+    while let Some(lock) = list.next().await? {
+        held.push(lock);
+    }
+    held.sort_by(|one, other| one.key.cmp(&other.key));
+    // A list may contain a lock twice.
+    held.dedup_by(|one, other| one.key == other.key);
+    Ok(held)
+}
+
 fn as_json(key: &str, seen: &Inspection) -> Value {
+    let holder = |it: &HolderInfo| {
+        json!({
+            "id": it.id,
+            "label": it.label,
+            "permits": it.permits,
+            "expires_in_ms": it.expires_in.map(|left| left.as_millis()),
+        })
+    };
     json!({
         "key": key,
         "holders": seen.holders,
+        "held_by": seen.held_by.iter().map(holder).collect::<Value>(),
         "waiting": seen.waiting,
         "owner": seen.owner,
-        "token": seen.token.map(leasehold::FencingToken::get),
+        "token": seen.token.map(FencingToken::get),
         "expires_in_ms": seen.expires_in.map(|left| left.as_millis()),
     })
 }
@@ -54,20 +125,18 @@ fn as_text(key: &str, seen: &Inspection) -> String {
     let mut lines = vec![format!("key      {}", key.escape_debug())];
     lines.push(format!("holders  {}", seen.holders));
     lines.push(format!("waiting  {}", seen.waiting));
-    // Another program may have written the owner, and its text must not control the terminal.
-    lines.extend(
-        seen.owner
-            .as_ref()
-            .map(|it| format!("owner    {}", it.escape_debug())),
-    );
     lines.extend(seen.token.map(|it| format!("token    {it}")));
-    lines.extend(
-        seen.expires_in
-            .map(|it| format!("expires  in {:.1} s", it.as_secs_f64())),
-    );
+    lines.extend(seen.held_by.iter().map(|it| {
+        let (name, left) = (shown(it), expires(it.expires_in));
+        let id = it.id.escape_debug();
+        format!(
+            "held by  {name}, id {id}, permits {}, expires {left}",
+            it.permits
+        )
+    }));
     lines.join("\n")
 }
 
-fn print(text: &str) -> io::Result<()> {
+fn print(text: impl Display) -> io::Result<()> {
     writeln!(io::stdout(), "{text}")
 }

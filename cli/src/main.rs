@@ -11,6 +11,7 @@ mod args;
 mod exit_code;
 mod held_locks;
 mod run;
+mod table;
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -53,6 +54,8 @@ fn execute(args: Args) -> anyhow::Result<u8> {
             Command::Run(args) => run::holder::run(args).await,
             Command::Supervise(args) => run::supervisor::supervise(args).await,
             Command::Inspect(args) => held_locks::inspect(args).await,
+            Command::List(args) => held_locks::list(args).await,
+            Command::Watch(args) => held_locks::watch(args).await,
             Command::Release(args) => held_locks::release(args).await,
         }
     })

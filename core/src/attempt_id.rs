@@ -1,12 +1,22 @@
 //! The id of one attempt to acquire.
 
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use uuid::{Builder, Uuid};
 
 #[cfg(feature = "redis")]
-use uuid::fmt::Hyphenated;
-use uuid::{Builder, Uuid};
+use super::label::MAX_LABEL_BYTES;
+
+/// The number of characters of an id without a label.
+#[cfg(feature = "redis")]
+const ID_CHARS: usize = uuid::fmt::Hyphenated::LENGTH;
+
+/// The number of characters of an id with the longest label, as Redis stores it.
+#[cfg(feature = "redis")]
+const MAX_CHARS: usize = ID_CHARS + 1 + MAX_LABEL_BYTES;
 
 /// The identity of one attempt to acquire a lock.
 ///
@@ -15,8 +25,13 @@ use uuid::{Builder, Uuid};
 ///
 /// A client that knows the id can act as the holder on the backend. So logs and traces show a short hash. `Display` and
 /// `Debug` write twelve digits, which distinguish the owners of a key and do not reveal the id.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AttemptId(Uuid);
+///
+/// The id of a manager's attempt also carries the [label](Self::label) of the manager. Comparisons ignore the label.
+#[derive(Clone, Copy)]
+pub struct AttemptId {
+    id: Uuid,
+    label: Option<&'static str>,
+}
 
 impl AttemptId {
     /// Returns a new random id (UUID v4), which cannot be guessed. The operating system generates each id. A fork or a
@@ -33,7 +48,7 @@ impl AttemptId {
             Ok(()) => Self::from_random_bytes(bytes),
             // The generator of `uuid` depends on features that any crate in the program may enable, so it is only the
             // fallback.
-            Err(_nothing) => Self(Uuid::new_v4()),
+            Err(_nothing) => Self::unlabelled(Uuid::new_v4()),
         }
     }
 
@@ -51,14 +66,14 @@ impl AttemptId {
     /// ```
     #[must_use]
     pub const fn from_random_bytes(bytes: [u8; 16]) -> Self {
-        Self(Builder::from_random_bytes(bytes).into_uuid())
+        Self::unlabelled(Builder::from_random_bytes(bytes).into_uuid())
     }
 
     /// Returns the bytes of the id, for backends that store ids as bytes. Anyone who reads the bytes can act as this
     /// owner, so do not log them.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 16] {
-        self.0.into_bytes()
+        self.id.into_bytes()
     }
 
     /// Returns the id with these bytes, which [`to_bytes`](Self::to_bytes) returned.
@@ -73,11 +88,26 @@ impl AttemptId {
     /// ```
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(Uuid::from_bytes(bytes))
+        Self::unlabelled(Uuid::from_bytes(bytes))
     }
 
-    /// Returns the whole id, as backends store it and requests contain it. Anyone who reads the id can act as this
-    /// owner, so do not log it.
+    const fn unlabelled(id: Uuid) -> Self {
+        Self { id, label: None }
+    }
+
+    /// Returns the same id with the label of its manager.
+    pub(crate) const fn labelled(self, label: Option<&'static str>) -> Self {
+        Self { label, ..self }
+    }
+
+    /// Returns the label of the manager that makes this attempt. Returns `None` for an id that was not made by a
+    /// manager, or that was read from bytes or text.
+    #[must_use]
+    pub const fn label(self) -> Option<&'static str> {
+        self.label
+    }
+
+    /// Returns the whole id, without the label. Anyone who reads the id can act as this owner, so do not log it.
     ///
     /// # Examples
     ///
@@ -89,41 +119,66 @@ impl AttemptId {
     /// ```
     #[must_use]
     pub fn reveal(self) -> String {
-        self.0.to_string()
+        self.id.to_string()
     }
 
-    /// Returns the text to show for a holder: the short hash if the id has our format, and otherwise the id itself.
+    /// Parses a holder as Redis stores it. Returns the text to show for the holder, and its label: the short hash if the
+    /// id has our format, and otherwise the id itself.
     #[cfg(any(test, feature = "redis"))]
-    pub(crate) fn shown(holder: String) -> String {
-        match Self::read(&holder) {
+    pub(crate) fn shown(holder: String) -> (String, Option<String>) {
+        let (id, label) = match holder.split_once('@') {
+            Some((id, label)) if super::label::is_valid(label) => (id, Some(label)),
+            _ => (holder.as_str(), None),
+        };
+        match Self::read(id) {
             // Ids of other programs may have other formats, and are shown unchanged.
-            Some(owner) if owner.reveal() == holder => owner.to_string(),
-            _ => holder,
+            Some(owner) if owner.reveal() == id => (owner.to_string(), label.map(str::to_owned)),
+            _ => (holder, None),
         }
     }
 
     /// Returns 48 bits, which `Display` writes as twelve digits. These bits are as random as the bits of a new id, and
     /// do not reveal the id.
-    fn hash(self) -> u64 {
-        let (high, low) = self.0.as_u64_pair();
+    fn short_hash(self) -> u64 {
+        let (high, low) = self.id.as_u64_pair();
         mixed(high ^ mixed(low)) >> 16
     }
 
     /// Returns a buffer for [`written`](Self::written).
     #[cfg(feature = "redis")]
-    pub(crate) const fn buffer() -> [u8; Hyphenated::LENGTH] {
-        [0; Hyphenated::LENGTH]
+    pub(crate) const fn buffer() -> [u8; MAX_CHARS] {
+        [0; MAX_CHARS]
+    }
+
+    /// Returns the id and its label as Redis stores them, such as
+    /// `6f1f0bd0-2d0a-4a0c-8f3e-0d8a9a3f7c11@web-3/4711`. Does not allocate.
+    #[cfg(feature = "redis")]
+    pub(crate) fn written(self, buffer: &mut [u8; MAX_CHARS]) -> &str {
+        self.id.hyphenated().encode_lower(buffer);
+        let mut length = ID_CHARS;
+        if let Some(label) = self.label {
+            buffer[length] = b'@';
+            buffer[length + 1..][..label.len()].copy_from_slice(label.as_bytes());
+            length += 1 + label.len();
+        }
+        std::str::from_utf8(&buffer[..length]).unwrap_or_default()
     }
 
     /// Returns the same as [`reveal`](Self::reveal), without an allocation.
     #[cfg(feature = "redis")]
-    pub(crate) fn written(self, buffer: &mut [u8; Hyphenated::LENGTH]) -> &str {
-        self.0.hyphenated().encode_lower(buffer)
+    pub(crate) fn written_bare(self, buffer: &mut [u8; MAX_CHARS]) -> &str {
+        self.id.hyphenated().encode_lower(buffer)
+    }
+
+    /// Parses the text that [`written`](Self::written) returned, without its label.
+    #[cfg(feature = "redis")]
+    pub(crate) fn read_written(text: &str) -> Option<Self> {
+        Self::read(text.split_once('@').map_or(text, |(id, _)| id))
     }
 
     /// Parses the text that [`reveal`](Self::reveal) returned.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        Uuid::try_parse(text).ok().map(Self)
+        Uuid::try_parse(text).ok().map(Self::unlabelled)
     }
 }
 
@@ -161,6 +216,32 @@ impl Hasher for IdHasher {
     }
 }
 
+impl PartialEq for AttemptId {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for AttemptId {}
+
+impl PartialOrd for AttemptId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for AttemptId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.id.cmp(&other.id)
+    }
+}
+
+impl Hash for AttemptId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
 impl fmt::Debug for AttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "AttemptId({self})")
@@ -169,7 +250,7 @@ impl fmt::Debug for AttemptId {
 
 impl fmt::Display for AttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:012x}", self.hash())
+        write!(f, "{:012x}", self.short_hash())
     }
 }
 
@@ -185,9 +266,11 @@ mod tests {
         let owner = AttemptId::from_random_bytes([7; 16]);
         assert_eq!(owner.to_string(), "aa52a6f25af4");
         assert_eq!(format!("{owner:?}"), format!("AttemptId({owner})"));
-        assert_eq!(AttemptId::shown(owner.reveal()), owner.to_string());
+        assert_eq!(AttemptId::shown(owner.reveal()), (owner.to_string(), None));
         let theirs = owner.reveal().replace('-', "");
-        assert_eq!(AttemptId::shown(theirs.clone()), theirs);
+        for theirs in [theirs, format!("{}@a b", owner.reveal()), "me@here".into()] {
+            assert_eq!(AttemptId::shown(theirs.clone()), (theirs, None));
+        }
         for owner in (0..1000).map(|_| AttemptId::random()) {
             let (shown, whole) = (owner.to_string(), owner.reveal().replace('-', ""));
             assert!(
@@ -199,6 +282,22 @@ mod tests {
             .map(|_| AttemptId::random().to_string())
             .collect();
         assert_eq!(shown.len(), 10_000);
+    }
+
+    #[cfg(feature = "redis")]
+    #[test]
+    fn a_label_is_written_and_read_with_its_id() {
+        let owner = AttemptId::random();
+        for label in ["a", "web-3/4711", "me@here", "x".repeat(64).leak()] {
+            let (labelled, mut buffer) = (owner.labelled(Some(label)), AttemptId::buffer());
+            let written = labelled.written(&mut buffer).to_owned();
+            assert_eq!(written, format!("{}@{label}", owner.reveal()));
+            assert_eq!(AttemptId::read_written(&written), Some(owner));
+            let shown = AttemptId::shown(written);
+            assert_eq!(shown, (owner.to_string(), Some(label.to_owned())));
+            assert_eq!((labelled, labelled.reveal()), (owner, owner.reveal()));
+        }
+        assert_eq!(owner.written(&mut AttemptId::buffer()), owner.reveal());
     }
 
     #[test]

@@ -23,22 +23,31 @@ fn tell(event: impl FnOnce()) {
 #[derive(Debug)]
 pub(crate) struct Acquisition {
     span: Span,
+    name: Option<&'static str>,
     started: LeaseInstant,
     finished: bool,
 }
 
 impl Acquisition {
-    pub(crate) fn start(key: &Key, options: &LockOptions, started: LeaseInstant) -> Self {
-        tell(|| metrics::acquiring(1.0));
+    pub(crate) fn start(
+        key: &Key,
+        label: &'static str,
+        options: &LockOptions,
+        started: LeaseInstant,
+    ) -> Self {
+        tell(|| metrics::acquiring(1.0, options.name));
         Self {
             span: tracing::debug_span!(
                 "leasehold.acquire",
                 lock.key = key.name(),
+                lock.name = options.name,
+                lock.label = label,
                 lock.ttl = ?options.lease_ttl(),
                 lock.owner = field::Empty,
                 lock.token = field::Empty,
                 lock.outcome = field::Empty,
             ),
+            name: options.name,
             started,
             finished: false,
         }
@@ -64,8 +73,8 @@ impl Acquisition {
             self.span.record("lock.outcome", outcome);
         });
         tell(|| {
-            metrics::acquiring(-1.0);
-            metrics::acquire(outcome, self.started);
+            metrics::acquiring(-1.0, self.name);
+            metrics::acquire(outcome, self.name, self.started);
         });
     }
 }
@@ -82,8 +91,8 @@ pub(crate) fn manager_made() {
     tell(metrics::describe);
 }
 
-pub(crate) fn held() {
-    tell(|| metrics::held(1.0));
+pub(crate) fn held(claim: &Claim) {
+    tell(|| metrics::held(1.0, claim.name));
 }
 
 pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
@@ -95,6 +104,7 @@ pub(crate) fn attempt_failed(attempt: &Attempt, error: &BackendError) {
             {
                 lock.key = attempt.key.name(),
                 lock.owner = %attempt.owner,
+                lock.label = attempt.owner.label(),
                 applied = applied(error),
                 error = error as &dyn std::error::Error,
             },
@@ -112,6 +122,7 @@ pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
             {
                 lock.key = attempt.key.name(),
                 lock.owner = %attempt.owner,
+                lock.label = attempt.owner.label(),
                 error = error as &dyn std::error::Error,
             },
             "notifications are not available; polling instead"
@@ -124,7 +135,11 @@ pub(crate) fn cleaned_up(attempt: &Attempt) {
         event!(
             trace,
             "leasehold.cleaned_up",
-            { lock.key = attempt.key.name(), lock.owner = %attempt.owner },
+            {
+                lock.key = attempt.key.name(),
+                lock.owner = %attempt.owner,
+                lock.label = attempt.owner.label(),
+            },
             "an abandoned attempt was cleaned up"
         );
     });
@@ -139,6 +154,7 @@ pub(crate) fn cleanup_failed(attempt: &Attempt, error: &BackendError) {
             {
                 lock.key = attempt.key.name(),
                 lock.owner = %attempt.owner,
+                lock.label = attempt.owner.label(),
                 error = error as &dyn std::error::Error,
             },
             "an abandoned attempt is not cleaned up yet"
@@ -175,10 +191,10 @@ pub(crate) fn renewal_failed(claim: &Claim, error: &BackendError) {
 }
 
 pub(crate) fn ended(claim: &Claim, reason: EndReason, held_for: Duration) {
-    tell(|| metrics::held(-1.0));
+    tell(|| metrics::held(-1.0, claim.name));
     // Count a release later, because only its reply shows whether the lock had been lost before.
     if reason != EndReason::Released {
-        ending(reason, held_for);
+        ending(claim.name, reason, held_for);
     }
     if reason.is_voluntary() {
         given_up(claim, held_for);
@@ -188,8 +204,8 @@ pub(crate) fn ended(claim: &Claim, reason: EndReason, held_for: Duration) {
 }
 
 /// Counts the end of a lease.
-pub(crate) fn ending(reason: EndReason, held_for: Duration) {
-    tell(|| metrics::ended(reason.as_str(), held_for));
+pub(crate) fn ending(name: Option<&'static str>, reason: EndReason, held_for: Duration) {
+    tell(|| metrics::ended(reason.as_str(), name, held_for));
 }
 
 fn given_up(claim: &Claim, held_for: Duration) {
@@ -210,7 +226,9 @@ pub(crate) fn lost(claim: &Claim, reason: EndReason, held_for: Duration) {
             "leasehold.lost",
             {
                 lock.key = claim.key.name(),
+                lock.name = claim.name,
                 lock.owner = %claim.owner,
+                lock.label = claim.owner.label(),
                 lock.token = claim.token.get(),
                 reason = reason.as_str(),
                 held_for = ?held_for,

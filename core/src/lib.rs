@@ -156,6 +156,7 @@
 //! | shortest hold time | none; [`Lock::hold_at_least`] |
 //! | wait | forever; [`Lock::wait`] |
 //! | key prefix | `lock:` |
+//! | label of the manager | host name and process id |
 //! | command timeout, backend retry timeout | 2 s, 10 s |
 //!
 //! # Testing your own code
@@ -186,8 +187,10 @@
 //!
 //! # Traces and metrics
 //!
-//! The span `leasehold.acquire` (`DEBUG`) has the fields `lock.key`, `lock.ttl`, `lock.owner`, `lock.token` and
-//! `lock.outcome`. Events:
+//! The span `leasehold.acquire` (`DEBUG`) has the fields `lock.key`, `lock.name`, `lock.label`, `lock.ttl`, `lock.owner`,
+//! `lock.token` and `lock.outcome`. `lock.name` is the [name](Lock::name) of the lock, and `lock.label` is the
+//! [label](LockManagerBuilder::label) of the manager. Each event with the field `lock.owner` also has `lock.label`.
+//! Events:
 //!
 //! - `WARN`: `leasehold.lost` (also for each lock that is held at a shutdown), `.attempt_failed`, `.wait_failed`,
 //!   `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_notifications`, `.evicting_server`,
@@ -200,7 +203,8 @@
 //! Metrics: `leasehold.acquires{outcome}`, `leasehold.acquire.duration{outcome}`, `leasehold.pending_acquires`,
 //! `leasehold.held_locks`, `leasehold.hold.duration`, `leasehold.ends{reason}`, `leasehold.renewals{outcome}`,
 //! `leasehold.releases{outcome}`, `leasehold.local_handoffs`, `leasehold.failures{command}`. No metric has
-//! the key as a label. The labels:
+//! the key as a label. For a lock with a [name](Lock::name), the metrics of acquires, of held locks and of their ends
+//! also have the label `name`. The other labels:
 //!
 //! | | |
 //! |---|---|
@@ -253,12 +257,14 @@ pub mod guarantees;
 mod handover_ticket;
 mod held_context;
 mod key;
+mod label;
 mod lock;
 mod lock_set;
 #[cfg(feature = "macros")]
 mod macro_support;
 mod manager;
 mod metrics;
+mod mode;
 mod options;
 mod reentrant;
 mod runtime;
@@ -285,6 +291,7 @@ pub use fence::{
 pub use fencing_token::{FencingToken, InvalidToken};
 pub use handover_ticket::HandoverTicket;
 pub use key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};
+pub use label::MAX_LABEL_BYTES;
 pub use lock::Lock;
 pub use lock::accept::Accept;
 pub use lock::election::{Election, Leader};
@@ -297,7 +304,7 @@ pub use lock::once::Once;
 pub use lock::permit_id::PermitId;
 pub use lock::rw_lock::RwLock;
 pub use lock_set::{LockSet, LockSetGuard, LockSetHandle};
-pub use manager::{LockManager, LockManagerBuilder};
+pub use manager::{ListedLock, LockList, LockManager, LockManagerBuilder};
 pub use options::{
     DEFAULT_BACKEND_RETRY_TIMEOUT, DEFAULT_COMMAND_TIMEOUT, DEFAULT_PREFIX, DEFAULT_TTL,
     InvalidOption, MAX_COMMAND_TIMEOUT, MAX_KEYS, MAX_PERMITS, MAX_TTL,

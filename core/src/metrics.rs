@@ -1,4 +1,4 @@
-//! Counters and histograms, without keys as labels.
+//! Counters and histograms, without keys as labels. A lock with a name has its name as a label.
 
 #[cfg(not(feature = "metrics"))]
 pub(crate) use off::*;
@@ -10,7 +10,8 @@ mod on {
     use std::time::Duration;
 
     use metrics::{
-        Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+        Label, Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge,
+        histogram,
     };
 
     use crate::clock::LeaseInstant;
@@ -52,14 +53,26 @@ mod on {
         );
     }
 
-    pub(crate) fn acquiring(change: f64) {
-        gauge!("leasehold.pending_acquires").increment(change);
+    type Name = Option<&'static str>;
+
+    /// Returns the labels of a metric: one that the metric always has, and the name of the lock if it has one.
+    fn labels(label: Option<(&'static str, &'static str)>, name: Name) -> Vec<Label> {
+        let name = name.map(|name| ("name", name));
+        let labels = label.into_iter().chain(name);
+        labels
+            .map(|(label, value)| Label::from_static_parts(label, value))
+            .collect()
     }
 
-    pub(crate) fn acquire(outcome: &'static str, started: LeaseInstant) {
+    pub(crate) fn acquiring(change: f64, name: Name) {
+        gauge!("leasehold.pending_acquires", labels(None, name)).increment(change);
+    }
+
+    pub(crate) fn acquire(outcome: &'static str, name: Name, started: LeaseInstant) {
         let took = LeaseInstant::now().since(started);
-        counter!("leasehold.acquires", "outcome" => outcome).increment(1);
-        histogram!("leasehold.acquire.duration", "outcome" => outcome).record(took);
+        let labels = labels(Some(("outcome", outcome)), name);
+        counter!("leasehold.acquires", labels.clone()).increment(1);
+        histogram!("leasehold.acquire.duration", labels).record(took);
     }
 
     #[cfg(feature = "redis")]
@@ -67,13 +80,13 @@ mod on {
         counter!("leasehold.local_handoffs").increment(1);
     }
 
-    pub(crate) fn held(change: f64) {
-        gauge!("leasehold.held_locks").increment(change);
+    pub(crate) fn held(change: f64, name: Name) {
+        gauge!("leasehold.held_locks", labels(None, name)).increment(change);
     }
 
-    pub(crate) fn ended(reason: &'static str, held_for: Duration) {
-        counter!("leasehold.ends", "reason" => reason).increment(1);
-        histogram!("leasehold.hold.duration").record(held_for);
+    pub(crate) fn ended(reason: &'static str, name: Name, held_for: Duration) {
+        counter!("leasehold.ends", labels(Some(("reason", reason)), name)).increment(1);
+        histogram!("leasehold.hold.duration", labels(None, name)).record(held_for);
     }
 
     pub(crate) fn renewal(outcome: &'static str) {
@@ -96,12 +109,14 @@ mod off {
     use crate::clock::LeaseInstant;
 
     pub(crate) fn describe() {}
-    pub(crate) fn acquiring(_change: f64) {}
-    pub(crate) fn acquire(_outcome: &'static str, _started: LeaseInstant) {}
+    type Name = Option<&'static str>;
+
+    pub(crate) fn acquiring(_change: f64, _name: Name) {}
+    pub(crate) fn acquire(_outcome: &'static str, _name: Name, _started: LeaseInstant) {}
     #[cfg(feature = "redis")]
     pub(crate) fn passed_on() {}
-    pub(crate) fn held(_change: f64) {}
-    pub(crate) fn ended(_reason: &'static str, _held_for: Duration) {}
+    pub(crate) fn held(_change: f64, _name: Name) {}
+    pub(crate) fn ended(_reason: &'static str, _name: Name, _held_for: Duration) {}
     pub(crate) fn renewal(_outcome: &'static str) {}
     pub(crate) fn release(_outcome: &'static str) {}
     pub(crate) fn failure(_command: &'static str) {}

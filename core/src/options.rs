@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use super::label::{self, MAX_LABEL_BYTES};
+use super::mode::Mode;
+
 /// The default TTL: with renewal on, a lock stays taken for this time after its holder has crashed.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(30);
 
@@ -45,6 +48,7 @@ pub const MAX_RESULT_BYTES: usize = 1024 * 1024;
 /// The options of one acquisition.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LockOptions {
+    pub(crate) mode: Mode,
     pub(crate) ttl: Duration,
     /// The longest wait; `None` means that an acquire waits forever.
     pub(crate) wait: Option<Duration>,
@@ -54,17 +58,24 @@ pub(crate) struct LockOptions {
     pub(crate) renewal: bool,
     /// Whether an acquire retries temporary errors for its whole wait, even longer than the backend retry timeout.
     pub(crate) outlasts_outages: bool,
+    /// Whether the error of an acquire that timed out names the holder.
+    pub(crate) report_holder: bool,
+    /// The name of the lock in metrics and spans.
+    pub(crate) name: Option<&'static str>,
 }
 
 impl Default for LockOptions {
     fn default() -> Self {
         Self {
+            mode: Mode::Exclusive,
             ttl: DEFAULT_TTL,
             wait: None,
             max_hold: None,
             hold_at_least: None,
             renewal: true,
             outlasts_outages: false,
+            report_holder: false,
+            name: None,
         }
     }
 }
@@ -119,6 +130,13 @@ pub(crate) const fn validate_permits(asked: u32, of: u32) -> Result<(), InvalidO
         return Err(InvalidOption::Permits { asked, of });
     }
     Ok(())
+}
+
+/// Returns a valid label in the form that attempt ids contain.
+pub(crate) fn validate_label(label: &str) -> Result<&'static str, InvalidOption> {
+    label::validated(label).ok_or_else(|| InvalidOption::Label {
+        value: label.chars().take(MAX_LABEL_BYTES).collect(),
+    })
 }
 
 /// The limits that a manager sets for its backend.
@@ -197,6 +215,14 @@ pub enum InvalidOption {
         /// The number of permits that the semaphore has.
         of: u32,
     },
+    /// The label of the manager is invalid.
+    #[error(
+        "label is {value:?}, but must have 1 to {MAX_LABEL_BYTES} printable ASCII characters, without spaces"
+    )]
+    Label {
+        /// The beginning of the invalid label.
+        value: Box<str>,
+    },
     /// The lock set has no keys.
     #[error("a lock set needs at least one key")]
     NoKeys,
@@ -241,6 +267,15 @@ mod tests {
             Err("max_hold is 0ns, which is too short; give at least 1ms".to_owned())
         );
         assert_eq!(with(|o| o.hold_at_least = Some(MAX_TTL)), Ok(()));
+        let long = "x".repeat(MAX_LABEL_BYTES + 1);
+        let error = validate_label(&long).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!(
+                "label is {:?}, but must have 1 to 64 printable ASCII characters, without spaces",
+                &long[1..]
+            )
+        );
         assert_eq!(
             with(|o| o.hold_at_least = Some(MAX_TTL + Duration::from_secs(1))),
             Err("hold_at_least is 86401s, which is too long; give at most 86400s".to_owned())

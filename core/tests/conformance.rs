@@ -7,7 +7,7 @@ use leasehold::conformance::Faulty;
 leasehold::conformance_tests! {
     mod in_process {
         #[tokio::test(start_paused = true)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let world = InProcess::new();
             async move || world.clone()
         }
@@ -17,7 +17,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod in_process_in_real_time_on_threads {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let world = InProcess::new();
             async move || world.clone()
         }
@@ -27,7 +27,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(start_paused = true)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let world = Faulty::sluggish(InProcess::new(), 1);
             async move || world.clone()
         }

@@ -68,6 +68,48 @@ fn metrics_have_stable_names_and_count_right() {
 }
 
 #[test]
+fn a_named_lock_has_its_name_as_a_label() {
+    let counts = counted(async {
+        let locks = LockManager::in_process();
+        let account = |key: &str| locks.lock(key).name("account");
+        let guard = account("account:1").acquire().await.unwrap();
+        let busy = account("account:1").wait(Duration::from_millis(1));
+        assert!(busy.acquire().await.unwrap_err().is_busy());
+        locks.force_release("account:1").await.unwrap();
+        assert!(guard.release().await.is_err());
+        let set = locks.lock_all(["a", "b"]).name("set");
+        set.acquire().await.unwrap().release().await.unwrap();
+        locks
+            .lock("account:1")
+            .acquire()
+            .await
+            .unwrap()
+            .release()
+            .await
+            .unwrap();
+    });
+    for (name, count) in [
+        ("leasehold.acquires acquired account", "1"),
+        ("leasehold.acquires busy account", "1"),
+        ("leasehold.acquires acquired set", "2"),
+        ("leasehold.acquires acquired", "1"),
+        ("leasehold.acquire.duration busy account", "1 values"),
+        ("leasehold.pending_acquires account", "0"),
+        ("leasehold.pending_acquires", "0"),
+        ("leasehold.held_locks account", "0"),
+        ("leasehold.held_locks set", "0"),
+        ("leasehold.hold.duration account", "1 values"),
+        ("leasehold.hold.duration set", "2 values"),
+        ("leasehold.ends gone account", "1"),
+        ("leasehold.ends released set", "2"),
+        ("leasehold.ends released", "1"),
+    ] {
+        let seen = counts.get(name).map(String::as_str);
+        assert_eq!(seen, Some(count), "{name} in {counts:#?}");
+    }
+}
+
+#[test]
 fn each_of_several_keys_counts_and_a_nested_acquire_does_not() {
     let counts = counted(async {
         let locks = LockManager::in_process();

@@ -128,6 +128,7 @@ async fn spans_and_events_have_stable_names_and_fields() {
     let acquire = traces.fields("leasehold.acquire");
     for field in [
         "lock.key",
+        "lock.label",
         "lock.ttl",
         "lock.owner",
         "lock.token",
@@ -135,7 +136,11 @@ async fn spans_and_events_have_stable_names_and_fields() {
     ] {
         assert!(acquire.contains_key(field), "{field} in {acquire:?}");
     }
+    let label = LockManager::in_process().label().to_owned();
+    assert!(!acquire.contains_key("lock.name"), "{acquire:?}");
     traces.assert_have(&[
+        ("leasehold.acquire", "lock.label", &label),
+        ("leasehold.lost", "lock.label", &label),
         ("leasehold.renewed", "lock.key", "order:42"),
         (
             "leasehold.release_failed",
@@ -165,6 +170,50 @@ async fn spans_and_events_have_stable_names_and_fields() {
         ("leasehold.term_ended", "lock.key", "order:46"),
         ("leasehold.term_ended", "outcome", "completed"),
     ]);
+    let manager = LockManager::builder().label("api-7");
+    let locks = manager.build(InProcess::new()).unwrap();
+    let guard = locks.lock("account:7").name("account").acquire().await;
+    locks.force_release("account:7").await.unwrap();
+    assert!(guard.unwrap().release().await.is_err());
+    traces.assert_have(&[
+        ("leasehold.acquire", "lock.name", "account"),
+        ("leasehold.acquire", "lock.label", "api-7"),
+        ("leasehold.lost", "lock.name", "account"),
+        ("leasehold.lost", "lock.label", "api-7"),
+    ]);
+    #[cfg(feature = "macros")]
+    annotated(&locks, &traces).await;
+}
+
+/// Checks the name that the attribute sets, also for several keys and for `once`.
+#[cfg(feature = "macros")]
+async fn annotated(locks: &LockManager, traces: &Traces) {
+    use leasehold::{Error, distributed_lock};
+
+    #[distributed_lock("k:1", manager = locks, name = "one")]
+    async fn one(locks: &LockManager) -> Result<(), Error> {
+        Ok(())
+    }
+
+    #[distributed_lock("k:1", "k:2", manager = locks, name = SET)]
+    async fn set(locks: &LockManager) -> Result<(), Error> {
+        Ok(())
+    }
+    const SET: &str = "set";
+
+    one(locks).await.unwrap();
+    traces.assert_have(&[("leasehold.acquire", "lock.name", "one")]);
+    set(locks).await.unwrap();
+    traces.assert_have(&[("leasehold.acquire", "lock.name", "set")]);
+    #[cfg(feature = "once")]
+    {
+        #[distributed_lock("o", manager = locks, once = "1h", name = "once")]
+        async fn once(locks: &LockManager) -> Result<u8, Error> {
+            Ok(1)
+        }
+        once(locks).await.unwrap();
+        traces.assert_have(&[("leasehold.acquire", "lock.name", "once")]);
+    }
 }
 
 /// Runs operations in which each command fails once.

@@ -6,7 +6,7 @@ use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Path, Result, Token};
 use crate::mistakes::Mistakes;
 use crate::{duration, slot};
 
-const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `hold_at_least`, `guard`, `mode`, `max_concurrent`, `reentrant`, `once`, `keep_failure`, `slot` and `crate`";
+const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `hold_at_least`, `name`, `guard`, `mode`, `max_concurrent`, `reentrant`, `once`, `keep_failure`, `slot` and `crate`";
 
 /// The arguments of the attribute.
 #[derive(Default)]
@@ -19,6 +19,7 @@ pub(crate) struct Args {
     pub(crate) lost: Lost,
     pub(crate) max_hold: Option<TokenStream>,
     pub(crate) hold_at_least: Option<TokenStream>,
+    pub(crate) name: Option<Expr>,
     pub(crate) guard: Option<Ident>,
     /// The mode, and its position for errors.
     pub(crate) mode: Option<(Mode, Span)>,
@@ -201,6 +202,7 @@ impl Parsing<'_> {
             "hold_at_least" => {
                 args.hold_at_least = Some(duration::parse(&text, &expression(input)?)?);
             }
+            "name" => args.name = Some(expression(input)?),
             "wait" => args.wait = Some(wait(&expression(input)?)?),
             "contended" => {
                 let choices = [("error", Contended::Error), ("skip", Contended::Skip)];

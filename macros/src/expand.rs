@@ -240,6 +240,10 @@ fn options(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStr
     if let Some(hold_at_least) = args.hold_at_least.clone().map(&within) {
         options.extend(quote!(.hold_at_least(#hold_at_least)));
     }
+    if let Some(name) = &args.name {
+        let name = within(name.to_token_stream());
+        options.extend(quote!(.name(#name)));
+    }
     options
 }
 

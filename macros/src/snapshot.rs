@@ -25,7 +25,7 @@ fn a_small_function() {
 fn a_method_with_every_option() {
     assert_reads(
         r#""order:{order.id:05}:{{eu}}", manager = self.locks, ttl = self.ttl, wait = "forever", contended = "error",
-            lost = "continue", max_hold = "90s", hold_at_least = "1m", guard = lock, crate = ::vendored::leasehold"#,
+            lost = "continue", max_hold = "90s", hold_at_least = "1m", name = "order", guard = lock, crate = ::vendored::leasehold"#,
         "/// Ships.\n#[instrument] pub async fn ship(&mut self, order: Order, _: Cart) -> Result<impl Display, ShopError> { \
             Ok(lock.token()) \
         }",

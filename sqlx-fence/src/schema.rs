@@ -41,7 +41,8 @@ pub const SQLITE_IDEMPOTENCY_RECORDS: &str = "CREATE TABLE IF NOT EXISTS idempot
 #[cfg(feature = "backend")]
 pub const POSTGRES_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
     lock_key TEXT COLLATE \"C\" PRIMARY KEY, version BIGINT NOT NULL, owner BYTEA, token BIGINT NOT NULL, \
-    expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state BYTEA) \
+    expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state BYTEA, \
+    label TEXT) \
     WITH (fillfactor = 50)";
 
 /// The same table as [`POSTGRES_LOCKS`], on `MySQL` and `MariaDB`. The table stores the key as bytes, because the
@@ -49,11 +50,13 @@ pub const POSTGRES_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
 #[cfg(feature = "backend")]
 pub const MYSQL_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
     lock_key VARBINARY(1024) PRIMARY KEY, version BIGINT NOT NULL, owner BINARY(16), token BIGINT NOT NULL, \
-    expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state LONGBLOB) \
+    expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state LONGBLOB, \
+    label VARBINARY(64)) \
     ENGINE=InnoDB";
 
 /// The same table as [`POSTGRES_LOCKS`], on `SQLite`.
 #[cfg(feature = "backend")]
 pub const SQLITE_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
     lock_key TEXT COLLATE BINARY PRIMARY KEY NOT NULL, version BIGINT NOT NULL, owner BLOB, token BIGINT NOT NULL, \
-    expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state BLOB) WITHOUT ROWID";
+    expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state BLOB, \
+    label TEXT) WITHOUT ROWID";

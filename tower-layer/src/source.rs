@@ -39,6 +39,8 @@ pub(crate) struct Terms {
     pub(crate) ttl: Option<Duration>,
     pub(crate) max_hold: Option<Duration>,
     pub(crate) hold_at_least: Option<Duration>,
+    /// The name of the lock in metrics.
+    pub(crate) name: Option<&'static str>,
     /// The longest wait. Zero means no wait.
     pub(crate) wait: Duration,
 }
@@ -51,6 +53,9 @@ impl Terms {
         }
         if let Some(max_hold) = self.max_hold {
             once = once.max_hold(max_hold);
+        }
+        if let Some(name) = self.name {
+            once = once.name(name);
         }
         once
     }
@@ -88,6 +93,7 @@ impl Source {
             ttl,
             max_hold,
             hold_at_least,
+            name,
             wait,
         }: Terms,
     ) -> Result<LockGuard<T>, NotLocked> {
@@ -99,6 +105,9 @@ impl Source {
         }
         if let Some(hold_at_least) = hold_at_least {
             lock = lock.hold_at_least(hold_at_least);
+        }
+        if let Some(name) = name {
+            lock = lock.name(name);
         }
         if wait.is_zero() {
             return Ok(lock.wait(wait).acquire().await?);

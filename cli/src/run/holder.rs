@@ -29,7 +29,7 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<u8> {
     let of_signal = |signal: Signal| Ok(exit_code::of_signal(signal.as_raw()));
     let locks = tokio::select! {
         signal = signals.next_ending() => return of_signal(signal),
-        connected = args.connection.connect() => connected?,
+        connected = args.connection.connect(args.label.as_deref()) => connected?,
     };
     let code = tokio::select! {
         signal = signals.next_ending() => of_signal(signal),

@@ -1,10 +1,12 @@
-//! `leasehold inspect` and `leasehold release`.
+//! `leasehold inspect`, `list`, `watch` and `release`.
 
 use std::process::Command;
 
 use leasehold::LockManager;
 use leasehold_testkit::servers::RedisServer;
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::program::{PATIENCE, code, leasehold, run};
 
 /// Returns the exit code, the output, and the error output.
 fn execute(url: &str, arguments: &[&str]) -> (i32, String, String) {
@@ -129,4 +131,164 @@ fn no_output_contains_the_password_of_a_url() {
             "{arguments:?}: {said}"
         );
     }
+}
+
+async fn labelled(server: &RedisServer, label: &str) -> LockManager {
+    let builder = LockManager::builder().label(label);
+    builder.connect(&server.url()).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn inspect_shows_each_holder_with_its_label() {
+    let server = RedisServer::start().await.unwrap();
+    let (one, other) = (
+        labelled(&server, "one").await,
+        labelled(&server, "two").await,
+    );
+    let _one = one.semaphore("k", 3).acquire().await.unwrap();
+    let _two = other.semaphore("k", 3).acquire_many(2).await.unwrap();
+
+    let (_, text) = output(&["inspect", "k", "--json"], &server);
+    let seen: Value = serde_json::from_str(&text).unwrap();
+    let holders = seen["held_by"].as_array().unwrap();
+    let mut shown: Vec<Value> = holders
+        .iter()
+        .map(|it| json!([it["label"], it["permits"]]))
+        .collect();
+    shown.sort_by_key(ToString::to_string);
+    assert_eq!(shown, [json!(["one", 1]), json!(["two", 2])]);
+    let (_, text) = output(&["inspect", "k"], &server);
+    for holder in holders {
+        let (label, id) = (holder["label"].as_str(), holder["id"].as_str());
+        let line = format!("held by  {}, id {}", label.unwrap(), id.unwrap());
+        assert!(text.contains(&line), "{text}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_shows_the_held_locks_under_a_prefix() {
+    let server = RedisServer::start().await.unwrap();
+    let locks = labelled(&server, "api-7").await;
+    let _order = locks.lock("order:1").acquire().await.unwrap();
+    let _invoice = locks.lock("invoice:1").acquire().await.unwrap();
+    let released = locks.lock("order:2").acquire().await.unwrap();
+    released.release().await.unwrap();
+
+    let (code, text) = output(&["list", "order:"], &server);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((code, lines.len()), (0, 2), "{text}");
+    assert!(lines[0].starts_with("KEY"), "{text}");
+    let words: Vec<&str> = lines[1].split_whitespace().collect();
+    assert_eq!(words[..3], ["order:1", "api-7", "1"], "{text}");
+
+    let (code, text) = output(&["list", "--json"], &server);
+    let locks = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    let mut locks: Vec<Value> = locks.collect();
+    locks.sort_by_key(|lock| lock["key"].to_string());
+    assert_eq!((code, locks.len()), (0, 2), "{text}");
+    assert_eq!(locks[0]["key"], "invoice:1");
+    assert_eq!(locks[1]["held_by"][0]["label"], "api-7");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_fails_on_a_backend_without_lists() {
+    let (one, two, three) = (
+        RedisServer::start().await.unwrap(),
+        RedisServer::start().await.unwrap(),
+        RedisServer::start().await.unwrap(),
+    );
+    let hosts = [one, two, three].map(|it| (it.url().replace("redis://", ""), it));
+    let names = hosts.each_ref().map(|(host, _)| host.as_str());
+    let url = format!("redlock://{}", names.join(","));
+    let (code, _output, errors) = execute(&url, &["list"]);
+    assert!(code == 125 && errors.contains("lists of locks"), "{errors}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watch_shows_each_change() {
+    let server = RedisServer::start().await.unwrap();
+    let locks = labelled(&server, "api-7").await;
+    let url = server.url();
+    let watch = leasehold().args([
+        "watch",
+        "--url",
+        &url,
+        "--json",
+        "--interval",
+        "100ms",
+        "o:",
+    ]);
+    let mut watch = watch.start().unwrap();
+    let shows = |keys: Value| {
+        move |line: &str| {
+            let update: Value = serde_json::from_str(line).unwrap();
+            let shown = update.as_array().unwrap().iter();
+            shown.map(|lock| lock["key"].clone()).collect::<Value>() == keys
+        }
+    };
+    let mut update = async |keys| watch.line_where(PATIENCE, shows(keys)).await;
+    update(json!([])).await.unwrap();
+    let two = locks.lock("o:2").acquire().await.unwrap();
+    let _one = locks.lock("o:1").acquire().await.unwrap();
+    let _other = locks.lock("p:1").acquire().await.unwrap();
+    update(json!(["o:1", "o:2"])).await.unwrap();
+    two.release().await.unwrap();
+    update(json!(["o:1"])).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watch_ends_when_the_backend_fails() {
+    let server = RedisServer::start().await.unwrap();
+    let watch = leasehold().args(["watch", "--url", &server.url(), "--interval", "100ms"]);
+    let mut watch = watch.start().unwrap();
+    let header = watch.line_where(PATIENCE, |line| line.starts_with("KEY"));
+    header.await.unwrap();
+    drop(server);
+    assert_eq!(code(&mut watch).await, 125);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn release_of_one_holder_keeps_the_others() {
+    let server = RedisServer::start().await.unwrap();
+    let locks = LockManager::connect(&server.url()).await.unwrap();
+    let stuck = locks.semaphore("k", 3).acquire().await.unwrap();
+    let _other = locks.semaphore("k", 3).acquire().await.unwrap();
+    let stuck = stuck.attempt_id().to_string();
+
+    assert_eq!(
+        output(&["release", "k", "--holder", &stuck], &server).0,
+        125
+    );
+    let release = ["release", "--force", "k", "--holder", &stuck];
+    let (code, text) = output(&release, &server);
+    assert_eq!((code, text.as_str()), (0, "`k` was released"));
+    assert_eq!(locks.inspect("k").await.unwrap().holders, 1);
+    let (code, text) = output(&release, &server);
+    let expected = format!("`k` is not held by `{stuck}`");
+    assert_eq!((code, text), (0, expected));
+    assert_eq!(locks.inspect("k").await.unwrap().holders, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn run_holds_the_lock_under_its_label() {
+    let server = RedisServer::start().await.unwrap();
+    let locks = LockManager::connect(&server.url()).await.unwrap();
+    let job = run(&server, "k", &["--label", "cron@web-3"]);
+    let mut job = job
+        .args(["sh", "-c", "echo runs; read end"])
+        .start()
+        .unwrap();
+    job.line_where(PATIENCE, |line| line == "runs")
+        .await
+        .unwrap();
+    let seen = locks.inspect("k").await.unwrap();
+    assert_eq!(seen.held_by[0].label.as_deref(), Some("cron@web-3"));
+    job.tell("end").unwrap();
+    assert_eq!(code(&mut job).await, 0);
+
+    let (code, _output, errors) = execute(
+        &server.url(),
+        &["run", "--key", "k", "--label", "a b", "--", "true"],
+    );
+    assert!(code == 125 && errors.contains("a b"), "{errors}");
 }

@@ -1,4 +1,4 @@
-//! A command that uses the terminal.
+//! Programs in a terminal.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -7,11 +7,21 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
+use leasehold::LockManager;
 use leasehold_testkit::processes::Process;
 use leasehold_testkit::servers::RedisServer;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::program::{PATIENCE, until};
+
+/// The size of the terminal.
+const SIZE: Winsize = Winsize {
+    ws_row: 3,
+    ws_col: 80,
+    ws_xpixel: 0,
+    ws_ypixel: 0,
+};
 
 /// A terminal, with the program as the leader of its session.
 struct Terminal {
@@ -21,10 +31,20 @@ struct Terminal {
 }
 
 impl Terminal {
-    fn of(server: &RedisServer, options: &[&str], script: &str) -> Self {
+    /// Runs a script under a lock.
+    fn run(server: &RedisServer, options: &[&str], script: &str) -> Self {
+        let run = ["run", "--key", "k"];
+        Self::of(
+            server,
+            &[&run, options, &["--", "sh", "-c", script]].concat(),
+        )
+    }
+
+    fn of(server: &RedisServer, arguments: &[&str]) -> Self {
         let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&control).unwrap();
         unlockpt(&control).unwrap();
+        tcsetwinsize(&control, SIZE).unwrap();
         let name = ptsname(&control, Vec::new()).unwrap();
         let open = || {
             let file = File::options()
@@ -42,12 +62,8 @@ impl Terminal {
                 "env",
                 "--default-signal=HUP,INT,QUIT",
                 env!("CARGO_BIN_EXE_leasehold"),
-                "run",
-                "--key",
-                "k",
             ])
-            .args(options)
-            .args(["--", "sh", "-c", script])
+            .args(arguments)
             .env("LEASEHOLD_URL", server.url())
             .stdin(open())
             .stdout(open())
@@ -92,7 +108,7 @@ impl Terminal {
 async fn a_command_in_the_foreground_reads_from_the_terminal_and_gets_ctrl_c() {
     let server = RedisServer::start().await.unwrap();
     let script = "trap 'exit 6' INT; read line; echo got $line; while :; do sleep 0.01; done";
-    let mut terminal = Terminal::of(&server, &["--foreground"], script);
+    let mut terminal = Terminal::run(&server, &["--foreground"], script);
     terminal.keyboard.write_all(b"typed\n").unwrap();
     terminal.until_line("got typed");
     terminal.keyboard.write_all(b"\x03").unwrap();
@@ -102,10 +118,22 @@ async fn a_command_in_the_foreground_reads_from_the_terminal_and_gets_ctrl_c() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_in_the_background_that_reads_from_the_terminal_is_reported() {
     let server = RedisServer::start().await.unwrap();
-    let mut terminal = Terminal::of(&server, &["--ttl", "1s"], "read line; exit 5");
+    let mut terminal = Terminal::run(&server, &["--ttl", "1s"], "read line; exit 5");
     terminal.until_line("run it with --foreground");
     // Ctrl-C reaches the holder, which forwards it. The stopped command gets it after SIGCONT.
     terminal.keyboard.write_all(b"\x03").unwrap();
     let code = terminal.code().await;
     assert_eq!(code, Some(130));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn watch_replaces_its_table_and_fits_into_the_terminal() {
+    let server = RedisServer::start().await.unwrap();
+    let locks = LockManager::connect(&server.url()).await.unwrap();
+    let _held = locks.lock_all(["a", "b", "c"]).acquire().await.unwrap();
+    let mut terminal = Terminal::of(&server, &["watch", "--interval", "100ms"]);
+    terminal.until_line("a   ");
+    terminal.until_line("… 2 more\u{1b}[H\u{1b}[2JKEY");
+    terminal.keyboard.write_all(b"\x03").unwrap();
+    terminal.code().await;
 }

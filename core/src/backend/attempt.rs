@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::mode::Mode;
 use crate::{AttemptId, FencingToken, Key};
 
 /// One acquisition. The manager creates the attempt before it sends the first request. The attempt does not change
@@ -33,6 +34,8 @@ pub struct Attempt {
     /// Whether a recorded outcome ends the attempt. If the backend keeps an outcome for the key, the backend returns
     /// the outcome and does not grant the lock. The manager sets this only if the backend has the capability `once`.
     pub once: bool,
+    /// The name of the lock in metrics.
+    pub(crate) name: Option<&'static str>,
 }
 
 impl Attempt {
@@ -54,6 +57,7 @@ impl Attempt {
             answer_within: Duration::MAX,
             renewed: false,
             once: false,
+            name: None,
         }
     }
 
@@ -92,6 +96,12 @@ impl Attempt {
         self
     }
 
+    /// Sets the name of the lock in metrics.
+    pub(crate) const fn named(mut self, name: Option<&'static str>) -> Self {
+        self.name = name;
+        self
+    }
+
     /// Returns the claim of this attempt, to which the backend has granted `token`.
     #[must_use]
     pub fn claim(&self, token: FencingToken) -> Claim {
@@ -101,6 +111,7 @@ impl Attempt {
             ttl: self.ttl,
             token,
             mode: self.mode,
+            name: self.name,
         }
     }
 }
@@ -119,6 +130,8 @@ pub struct Claim {
     pub token: FencingToken,
     /// The mode in which the lock is held.
     pub mode: Mode,
+    /// The name of the lock in metrics.
+    pub(crate) name: Option<&'static str>,
 }
 
 /// The contents of a ticket for a lock that its holder hands over. The backend compares all fields with the fields that
@@ -184,48 +197,5 @@ impl HandoverSecret {
 impl fmt::Debug for HandoverSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("HandoverSecret(..)")
-    }
-}
-
-/// The mode in which a lock is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Mode {
-    /// The lock has one holder at a time.
-    Exclusive,
-    /// The holder is a reader of a read-write lock. Only other readers can hold the lock at the same time.
-    Shared,
-    /// The holder has `count` permits of a semaphore. The backend grants an attempt only if afterwards at most `of`
-    /// permits are in use. Each attempt contains its own limit.
-    Permits {
-        /// The number of permits to acquire.
-        count: u32,
-        /// The number of permits of the semaphore.
-        of: u32,
-    },
-}
-
-impl Mode {
-    /// Returns the number of permits. Returns 1 for an exclusive or a shared holder.
-    pub(crate) const fn size(self) -> usize {
-        match self {
-            Self::Exclusive | Self::Shared => 1,
-            Self::Permits { count, .. } => count as usize,
-        }
-    }
-
-    /// Returns whether claims in this mode have a fencing token. Permits do not have one.
-    pub(crate) const fn has_token(self) -> bool {
-        match self {
-            Self::Exclusive | Self::Shared => true,
-            Self::Permits { .. } => false,
-        }
-    }
-
-    /// Returns whether one key can have both modes. A key is either a lock or a semaphore, so both modes must be
-    /// permits, or neither.
-    #[must_use]
-    pub const fn is_like(self, other: Self) -> bool {
-        matches!(self, Self::Permits { .. }) == matches!(other, Self::Permits { .. })
     }
 }

@@ -3,11 +3,13 @@
 //! Users of locks need only [`LockManager`](crate::LockManager), and nothing in this module.
 
 mod attempt;
+mod capabilities;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
 mod certificates;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 mod interruptions;
 pub mod key_state;
+mod listing;
 pub(crate) mod memory;
 mod outcome;
 #[cfg(all(test, any(feature = "redis", feature = "zookeeper")))]
@@ -33,11 +35,14 @@ use std::time::{Duration, Instant};
 pub use async_trait::async_trait;
 
 pub use super::error::{Applied, BackendError, ConnectError};
-use super::{AttemptId, Key, MAX_TTL};
-pub use attempt::{Attempt, Claim, Handover, HandoverSecret, Mode};
+pub use super::mode::Mode;
+use super::{AttemptId, Key};
+pub use attempt::{Attempt, Claim, Handover, HandoverSecret};
+pub use capabilities::Capabilities;
+pub use listing::{ListCursor, ListPage};
 pub use memory::InProcess;
 pub use outcome::Outcome;
-pub use response::{AttemptAnswer, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
+pub use response::{AttemptAnswer, HolderInfo, Inspection, Refusal, ReleaseAnswer, RenewAnswer};
 pub(crate) use schemes::connector;
 pub use schemes::register_scheme;
 
@@ -204,12 +209,39 @@ pub trait Backend: Debug + Send + Sync + 'static {
         None
     }
 
-    /// Returns the holder of a key, the remaining time of its lease, and the number of waiters.
+    /// Returns the holders of a key, the remaining times of their leases, and the number of waiters.
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError>;
 
     /// Takes the lock from its holder and grants it to the next waiter. Returns false if the lock was not held. This is
     /// a tool for operators.
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError>;
+
+    /// Ends the lock of the holder with this [id](HolderInfo::id) only, and grants the lock to the next waiters. Returns
+    /// false if the holder does not hold the lock.
+    ///
+    /// The default returns a permanent error.
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        let (_, _) = (key, id);
+        Err(
+            BackendError::not_applied("this backend cannot release one of several holders")
+                .permanent(),
+        )
+    }
+
+    /// Returns a page of the held locks whose full keys begin with `prefix`: the first page, or the page at `cursor`.
+    /// Each command of a page must be short, so that the server serves other clients in between. A lock that is held
+    /// during the whole listing is on at least one page. The manager calls this only if the backend has the capability
+    /// `list`.
+    ///
+    /// The default returns a permanent error.
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        let (_, _) = (prefix, cursor);
+        Err(BackendError::not_applied("this backend cannot list its locks").permanent())
+    }
 
     /// Waits until the number of interruptions of the connection to the backend is greater than `seen`, and returns the
     /// number. Leases may have ended unnoticed during an interruption, so the manager renews all of its locks
@@ -219,95 +251,6 @@ pub trait Backend: Debug + Send + Sync + 'static {
     /// Closes connections and ends tasks. Later calls may fail. Callers may call this more than once. A manager that is
     /// dropped without a shutdown does not call this.
     async fn close(&self);
-}
-
-/// The features that a backend supports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Capabilities {
-    /// Whether the backend serves waiters first come, first served.
-    pub fifo: bool,
-    /// The shortest TTL that this backend supports.
-    pub least_ttl: Duration,
-    /// The longest TTL that this backend supports.
-    pub most_ttl: Duration,
-    /// Whether the backend supports [`Mode::Shared`].
-    pub shared: bool,
-    /// Whether the backend supports [`Mode::Permits`].
-    pub permits: bool,
-    /// Whether an attempt can accept a lock from its holder.
-    pub handover: bool,
-    /// Whether the backend records the outcomes of holders.
-    pub once: bool,
-    /// Whether a released lock can stay taken until a minimum hold time has passed.
-    pub hold_at_least: bool,
-}
-
-impl Capabilities {
-    /// Creates capabilities with exclusive locks only, no promised order, and TTLs of at least `least_ttl`.
-    #[must_use]
-    pub const fn new(least_ttl: Duration) -> Self {
-        Self {
-            fifo: false,
-            least_ttl,
-            most_ttl: MAX_TTL,
-            shared: false,
-            permits: false,
-            handover: false,
-            once: false,
-            hold_at_least: false,
-        }
-    }
-
-    /// Sets the longest TTL. The default is [`MAX_TTL`].
-    #[must_use]
-    pub const fn with_most_ttl(mut self, most_ttl: Duration) -> Self {
-        self.most_ttl = most_ttl;
-        self
-    }
-
-    /// Sets whether readers can share a lock.
-    #[must_use]
-    pub const fn with_shared(mut self, shared: bool) -> Self {
-        self.shared = shared;
-        self
-    }
-
-    /// Sets whether the backend supports semaphores.
-    #[must_use]
-    pub const fn with_permits(mut self, permits: bool) -> Self {
-        self.permits = permits;
-        self
-    }
-
-    /// Sets whether another attempt can accept a lock from its holder.
-    #[must_use]
-    pub const fn with_handover(mut self, handover: bool) -> Self {
-        self.handover = handover;
-        self
-    }
-
-    /// Sets whether the backend records the outcomes of holders.
-    #[must_use]
-    pub const fn with_once(mut self, once: bool) -> Self {
-        self.once = once;
-        self
-    }
-
-    /// Sets whether a released lock can stay taken until a minimum hold time has passed; see
-    /// [`Backend::release_after`].
-    #[must_use]
-    pub const fn with_hold_at_least(mut self, hold_at_least: bool) -> Self {
-        self.hold_at_least = hold_at_least;
-        self
-    }
-
-    /// Sets whether the backend serves waiters first come, first served.
-    #[must_use]
-    pub const fn with_fifo(mut self, fifo: bool) -> Self {
-        self.fifo = fifo;
-        self
-    }
 }
 
 #[async_trait]
@@ -400,6 +343,18 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         (**self).force_release(key).await
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        (**self).force_release_holder(key, id).await
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        (**self).list(prefix, cursor).await
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::Outcome;
-use crate::FencingToken;
+use super::{Mode, Outcome};
+use crate::{AttemptId, FencingToken};
 
 /// The reply to an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,8 +80,46 @@ pub struct Inspection {
     pub expires_in: Option<Duration>,
     /// The number of holders, or of permits in use.
     pub holders: usize,
+    /// The holders. A holder of several permits is in this list once.
+    pub held_by: Vec<HolderInfo>,
     /// The number of waiters.
     pub waiting: usize,
+}
+
+/// One holder of a key: the holder of a lock, a reader, or a holder of permits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HolderInfo {
+    /// A short hash of the attempt's id, as in events and spans, or the value that another program wrote. Pass the id to
+    /// [`force_release_holder`](crate::LockManager::force_release_holder) to end the lock of this holder only.
+    pub id: String,
+    /// The label of the holder's manager. `None` for the lock of another program, and until a waiter has confirmed a
+    /// grant.
+    pub label: Option<String>,
+    /// The number of permits, or 1 for the holder of a lock.
+    pub permits: usize,
+    /// The remaining time of this holder's lease.
+    pub expires_in: Option<Duration>,
+}
+
+impl HolderInfo {
+    /// Creates the entry of an owner.
+    #[must_use]
+    pub fn new(owner: AttemptId, mode: Mode, expires_in: Duration) -> Self {
+        Self {
+            id: owner.to_string(),
+            label: owner.label().map(str::to_owned),
+            permits: mode.size(),
+            expires_in: Some(expires_in),
+        }
+    }
+
+    /// Sets the label.
+    #[must_use]
+    pub fn labelled(mut self, label: Option<String>) -> Self {
+        self.label = label;
+        self
+    }
 }
 
 impl Inspection {

@@ -48,6 +48,12 @@ impl<K: Kind> Lock<K> {
         self
     }
 
+    /// Sets the name of the lock in metrics and spans: see [`Lock::name`](crate::Lock::name).
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.lock = self.lock.name(name);
+        self
+    }
+
     /// Acquires the lock, and blocks while it is busy.
     ///
     /// # Errors

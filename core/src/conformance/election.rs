@@ -190,7 +190,7 @@ pub async fn an_observer_sees_each_leader<B: Backend>(connect: impl AsyncFn() ->
             }
         })
         .await;
-        assert!(seen.label.is_some(), "{seen:?}");
+        assert_eq!(seen.label.as_deref(), Some(locks.label()), "{seen:?}");
         // The clock of a server may differ by some hours.
         let day = Duration::from_secs(60 * 60 * 24);
         let around_now = SystemTime::now() - day..SystemTime::now() + day;

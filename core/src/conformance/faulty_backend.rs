@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    Outcome, ReleaseAnswer, RenewAnswer, async_trait,
+    ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::{AttemptId, Key};
 
@@ -38,8 +38,10 @@ pub enum Command {
     Cleanup,
     /// [`Backend::inspect`]
     Inspect,
-    /// [`Backend::force_release`]
+    /// [`Backend::force_release`] and [`Backend::force_release_holder`]
     ForceRelease,
+    /// [`Backend::list`]
+    List,
 }
 
 /// A command that is about to be executed.
@@ -298,6 +300,21 @@ impl<B: Backend> Backend for Faulty<B> {
         let carry_out = self.inner.force_release(key);
         self.call(Command::ForceRelease, Vec::new(), carry_out)
             .await?
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        let carry_out = self.inner.force_release_holder(key, id);
+        self.call(Command::ForceRelease, Vec::new(), carry_out)
+            .await?
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        let carry_out = self.inner.list(prefix, cursor);
+        self.call(Command::List, Vec::new(), carry_out).await?
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {

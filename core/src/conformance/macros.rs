@@ -3,9 +3,9 @@
 /// Defines a test for each case of the conformance suite, for the backend that the block creates.
 ///
 /// Each test runs the block. The value of the block is an async closure that opens a further connection to the same
-/// backend. Name all or some of the parts `contract`, `behaviour`, `election`, `hold_at_least`, `kinds`, `once` and `sharing`. A
-/// wrapper that loses replies cannot pass `contract` and `kinds`, but must pass the other parts. See the
-/// [module](crate::conformance) for an example.
+/// backend. Name all or some of the parts `contract`, `behaviour`, `election`, `hold_at_least`, `kinds`, `once`,
+/// `operators` and `sharing`. A wrapper that loses replies cannot pass `contract` and `kinds`, but must pass the other
+/// parts. See the [module](crate::conformance) for an example.
 #[macro_export]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
 macro_rules! conformance_tests {
@@ -134,6 +134,22 @@ macro_rules! __conformance_parts {
                 after_a_crash_the_next_caller_runs
                 without_an_outcome_the_next_caller_runs
                 the_next_execution_has_a_larger_token
+            }
+        }
+        $crate::__conformance_parts! { $attributes $world $($rest)* }
+    };
+    ($attributes:tt $world:block operators $($rest:ident)*) => {
+        mod operators {
+            #[allow(unused_imports, reason = "the world may be described without them")]
+            use super::*;
+            $crate::__conformance_cases! { $attributes $world operators
+                a_holder_has_a_label
+                holders_of_permits_are_listed
+                readers_are_listed
+                a_lock_is_taken_from_its_holder_only
+                an_error_names_the_holder
+                held_locks_are_listed
+                shared_locks_are_listed
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }

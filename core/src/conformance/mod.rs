@@ -5,7 +5,8 @@
 //! [`contract`] and [`kinds`] contain cases about the trait itself. [`behaviour`] and [`sharing`] contain cases about
 //! locks as users see them. [`kinds`] and [`sharing`] cover all kinds of lock except the exclusive one.
 //! [`hold_at_least`] covers minimum hold times of all kinds of lock, and [`once`] covers recorded outcomes. [`election`]
-//! covers elections. Each case is a function that panics if the backend fails it. The argument of each case is a function that opens a further
+//! covers elections, and [`operators`] covers labels, inspections and lists. Each case is a function that panics if the
+//! backend fails it. The argument of each case is a function that opens a further
 //! connection to the same backend, as another process would. Each case uses new keys, so that the backend may be a
 //! server with other users.
 //!
@@ -17,7 +18,7 @@
 //! leasehold::conformance_tests! {
 //!     mod in_process {
 //!         #[tokio::test(start_paused = true)]
-//!         contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+//!         contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
 //!             let world = leasehold::backend::InProcess::new();
 //!             async move || world.clone()
 //!         }
@@ -41,6 +42,7 @@ pub mod hold_at_least;
 pub mod kinds;
 mod macros;
 pub mod once;
+pub mod operators;
 pub mod sharing;
 
 pub use faulty_backend::{BackendCall, Command, Fault, Faulty};

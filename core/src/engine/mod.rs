@@ -46,6 +46,8 @@ pub(crate) use timeout::bounded;
 pub(crate) struct Engine {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) limits: Limits,
+    /// The label of the manager.
+    pub(crate) label: &'static str,
     /// Set before `closing` is cancelled. A caller can read this flag without a lock.
     closed: AtomicBool,
     closing: CancellationToken,
@@ -59,10 +61,11 @@ pub(crate) struct Engine {
 }
 
 impl Engine {
-    pub(crate) fn new(backend: Arc<dyn Backend>, limits: Limits) -> Arc<Self> {
+    pub(crate) fn new(backend: Arc<dyn Backend>, limits: Limits, label: &'static str) -> Arc<Self> {
         Arc::new(Self {
             backend,
             limits,
+            label,
             closed: AtomicBool::new(false),
             closing: CancellationToken::new(),
             watchdogs: Mutex::default(),
@@ -152,6 +155,7 @@ impl fmt::Debug for Engine {
         f.debug_struct("Engine")
             .field("backend", &self.backend)
             .field("limits", &self.limits)
+            .field("label", &self.label)
             .field("closed", &self.is_closed())
             .finish_non_exhaustive()
     }
@@ -167,7 +171,7 @@ mod tests {
 
     #[test]
     fn watchdogs_of_runtimes_that_are_gone_do_not_pile_up() {
-        let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());
+        let engine = Engine::new(Arc::new(InProcess::new()), Limits::default(), "tests");
         for n in 0..10 {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_time()
@@ -184,7 +188,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_was_released_is_not_kept_until_its_renewal_would_be_due() {
-        let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());
+        let engine = Engine::new(Arc::new(InProcess::new()), Limits::default(), "tests");
         let wanted = AcquireRequest::exclusively(Key::new("", "k").unwrap());
         let options = LockOptions::default();
         for _ in 0..3 {
@@ -199,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_shutdown_reaches_the_guards_of_a_runtime_that_is_gone_and_leaves_no_watchdog() {
-        let engine = Engine::new(Arc::new(InProcess::new()), Limits::default());
+        let engine = Engine::new(Arc::new(InProcess::new()), Limits::default(), "tests");
         let acquire = |name| {
             let wanted = AcquireRequest::exclusively(Key::new("", name).unwrap());
             let engine = Arc::clone(&engine);

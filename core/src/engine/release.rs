@@ -56,6 +56,8 @@ struct ReleaseRecord {
 /// Records the end of the lease for the metrics. The reply to the release may show that the lock had been lost before.
 #[derive(Debug)]
 struct HoldMetrics {
+    /// The name of the lock.
+    name: Option<&'static str>,
     held_for: Duration,
     is_counted: AtomicBool,
 }
@@ -85,6 +87,7 @@ impl<'a> PendingRelease<'a> {
             lost,
             unanswered: AtomicBool::new(false),
             ending: HoldMetrics {
+                name: lease.claim.name,
                 held_for: since.moment.since(lease.since()),
                 is_counted: AtomicBool::new(lost.is_some()),
             },
@@ -286,7 +289,7 @@ impl HoldMetrics {
     fn count(&self, reason: EndReason) -> bool {
         let counts = !self.is_counted.swap(true, Ordering::Relaxed);
         if counts {
-            events::ending(reason, self.held_for);
+            events::ending(self.name, reason, self.held_for);
         }
         counts
     }

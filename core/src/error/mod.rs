@@ -74,12 +74,15 @@ pub use stale::Stale;
 #[non_exhaustive]
 pub enum Error {
     /// The lock was busy for the whole wait.
-    #[error("acquiring `{key}` timed out: it was still locked after {waited:?}")]
+    #[error("acquiring `{key}` timed out: it was still locked after {waited:?}{}", by(holder.as_deref()))]
     TimedOut {
         /// The key of the lock.
         key: Key,
         /// How long the caller waited.
         waited: Duration,
+        /// The label of the holder, or its id if it does not have a label. `None` unless the lock has the option
+        /// [`report_holder`](crate::Lock::report_holder), and if the lock had become free in the meantime.
+        holder: Option<Box<str>>,
     },
     /// The manager was shut down.
     #[error("acquiring `{key}` failed: the lock manager is shut down")]
@@ -216,6 +219,11 @@ pub enum Error {
     #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]
     #[error(transparent)]
     Blocking(#[from] BlockingError),
+}
+
+/// Returns the end of a message, which names the holder of a lock.
+fn by(holder: Option<&str>) -> String {
+    holder.map_or_else(String::new, |holder| format!(", by {holder}"))
 }
 
 impl Error {

@@ -24,6 +24,8 @@ pub enum Operation {
     Inspect,
     /// A forced release.
     ForceRelease,
+    /// A list of the locks that are held.
+    List,
 }
 
 impl Operation {
@@ -40,7 +42,9 @@ impl Operation {
             (Self::Record, _) => "no result is recorded; the next caller runs the body again",
             (Self::Forget, Applied::Unknown) => "outcome unknown; try again",
             (Self::ForceRelease, Applied::Unknown) => "outcome unknown; inspect the lock",
-            (Self::Inspect | Self::ForceRelease | Self::Forget, _) => "nothing was changed",
+            (Self::Inspect | Self::ForceRelease | Self::Forget | Self::List, _) => {
+                "nothing was changed"
+            }
         }
     }
 }
@@ -56,6 +60,7 @@ impl fmt::Display for Operation {
             Self::Forget => "forgetting the result of",
             Self::Inspect => "inspecting",
             Self::ForceRelease => "releasing by force",
+            Self::List => "listing",
         })
     }
 }

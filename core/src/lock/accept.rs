@@ -55,6 +55,11 @@ impl<K: Kind> Accept<K> {
         Self(self.0.hold_at_least(hold_at_least))
     }
 
+    /// Sets the name of the lock in metrics and spans; see [`Lock::name`].
+    pub fn name(self, name: &'static str) -> Self {
+        Self(self.0.name(name))
+    }
+
     /// Turns automatic renewal off; see [`Lock::without_renewal`].
     pub fn without_renewal(self) -> Self {
         Self(self.0.without_renewal())

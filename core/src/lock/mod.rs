@@ -7,6 +7,7 @@ pub(crate) mod held_handle;
 pub mod kind;
 #[cfg(feature = "once")]
 pub(crate) mod once;
+mod options;
 pub(crate) mod permit_id;
 mod run_blocking;
 pub(crate) mod run_future;
@@ -18,7 +19,6 @@ use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt;
 
@@ -64,7 +64,6 @@ pub struct Lock<K: Kind = Exclusive> {
     engine: Arc<Engine>,
     /// The error is boxed, so that a lock is cheap to move.
     key: Result<Key, Box<InvalidKey>>,
-    mode: Mode,
     handover: Option<Box<Handover>>,
     scope: Option<ReentrancyScope>,
     options: LockOptions,
@@ -106,7 +105,6 @@ impl Lock {
         Lock {
             engine: self.engine,
             key: self.key,
-            mode: self.mode,
             handover: self.handover,
             scope: Some(scope.clone()),
             options: self.options,
@@ -152,8 +150,8 @@ impl Lock<Permits> {
     }
 
     fn with_count(mut self, count: u32) -> Self {
-        if let Mode::Permits { of, .. } = self.mode {
-            self.mode = Mode::Permits { count, of };
+        if let Mode::Permits { of, .. } = self.options.mode {
+            self.options.mode = Mode::Permits { count, of };
         }
         self
     }
@@ -169,94 +167,15 @@ impl<K: Kind> Lock<K> {
         Self {
             engine,
             key: key.map_err(Box::new),
-            mode,
             handover: None,
             scope: None,
-            options,
+            options: LockOptions { mode, ..options },
             kind: PhantomData,
         }
     }
 
     pub(crate) fn accepting(mut self, handover: Handover) -> Self {
         self.handover = Some(Box::new(handover));
-        self
-    }
-
-    /// Sets how long the lock stays taken after its holder stops renewing. With renewal on, this is the time after a
-    /// crash; with renewal off, it is the longest hold time. The minimum depends on the backend (10 ms in process), and
-    /// the maximum is [`MAX_TTL`](crate::MAX_TTL).
-    pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.options.ttl = ttl;
-        self
-    }
-
-    /// Sets how long [`acquire`](Self::acquire) waits for a busy lock. With zero, an acquire tries once and does not
-    /// queue. With `Duration::MAX`, which is the default, an acquire waits forever.
-    pub fn wait(mut self, wait: Duration) -> Self {
-        self.options.wait = Some(wait);
-        self
-    }
-
-    /// Sets the longest time the lock may be held, including renewals. After that time, the guard is lost with
-    /// [`EndReason::MaxHold`](crate::EndReason::MaxHold). The lock is free when the guard is dropped, or when its last
-    /// lease has expired.
-    pub fn max_hold(mut self, max_hold: Duration) -> Self {
-        self.options.max_hold = Some(max_hold);
-        self
-    }
-
-    /// Sets the minimum time for which the lock stays taken, even if you release it earlier. Use it for a short job that several
-    /// processes start at the same time of day: a process with a slow clock then finds the lock taken, and does not run
-    /// the job again. `hold_at_least` must be longer than the largest difference between the clocks,
-    /// and shorter than the interval of the job.
-    ///
-    /// The time counts from when the grant arrives. If the lock is released before, the guard ends immediately, and
-    /// the process may exit. The backend ends the lock when `hold_at_least` has passed, and then serves its waiters, up
-    /// to about a second later. Until then the lock counts as held in [`inspect`](crate::LockManager::inspect), and
-    /// [`force_release`](crate::LockManager::force_release) ends it.
-    ///
-    /// - All kinds of release are alike: [`release`](LockGuard::release), a dropped guard, the end of [`run`](Self::run),
-    ///   and the shutdown of the manager.
-    /// - The TTL is at least `hold_at_least`. After a crash, the lock stays taken until its last lease has expired.
-    /// - If the guard is lost before, for example at [`max_hold`](Self::max_hold), the lock also stays taken.
-    /// - A [downgraded](LockGuard::downgrade) lock keeps the time of the writer. After a
-    ///   [handover](LockGuard::hand_over) only the [time of the new holder](crate::Accept::hold_at_least) applies. The
-    ///   time of a [reentrant](Lock::reentrant) lock counts from the first acquire in the scope.
-    /// - In a read-write lock or a semaphore, the share of this holder stays taken.
-    ///
-    /// The maximum is the longest TTL of the backend; see [`capabilities`](crate::LockManager::capabilities). `ZooKeeper`
-    /// does not support this option.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
-    /// # async fn main() -> Result<(), leasehold::Error> {
-    /// use std::time::Duration;
-    /// use leasehold::LockManager;
-    ///
-    /// let locks = LockManager::in_process();
-    /// let nightly = locks.lock("nightly").hold_at_least(Duration::from_secs(60));
-    /// let guard = nightly.clone().try_acquire().await?.expect("the lock is free");
-    /// guard.release().await?;
-    ///
-    /// // Another instance, whose clock is 30 s slow, does not run the job again.
-    /// tokio::time::sleep(Duration::from_secs(30)).await;
-    /// assert!(nightly.clone().try_acquire().await?.is_none());
-    ///
-    /// tokio::time::sleep(Duration::from_secs(31)).await;
-    /// assert!(nightly.try_acquire().await?.is_some());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
-        self.options.hold_at_least = Some(hold_at_least);
-        self
-    }
-
-    /// Turns automatic renewal off: only [`LockGuard::renew`] renews the lease.
-    pub fn without_renewal(mut self) -> Self {
-        self.options.renewal = false;
         self
     }
 
@@ -314,9 +233,9 @@ impl<K: Kind> Lock<K> {
 
     async fn take(self, may_wait: bool) -> Result<LockGuard<K>, Error> {
         let key = self.key.map_err(|error| *error)?;
-        let (mode, is_taken_up) = (self.mode, self.handover.is_some());
+        let (mode, is_taken_up) = (self.options.mode, self.handover.is_some());
         supported(mode, is_taken_up, &self.options, &self.engine, &key)?;
-        if let Mode::Permits { count, of } = self.mode {
+        if let Mode::Permits { count, of } = mode {
             validate_permits(count, of)?;
         }
         let can = self.engine.backend().capabilities();
@@ -329,24 +248,34 @@ impl<K: Kind> Lock<K> {
             return Ok(LockGuard::new(HoldRef::Shared(hold)));
         }
         if may_wait {
-            check_self_deadlock(self.mode, &self.engine, &key, scope)?;
+            check_self_deadlock(mode, &self.engine, &key, scope)?;
         }
         let patience = BusyPolicy::of(&self.options, may_wait);
         let wanted = AcquireRequest {
             key,
-            mode: self.mode,
+            mode,
             handover: self.handover,
             once: false,
         };
         let (engine, options) = (&self.engine, &self.options);
-        let hold = match scope {
+        let held = match scope {
             Some(scope) => {
                 // This future is boxed, so that the futures of other locks stay small.
-                HoldRef::Shared(Box::pin(scope.acquire(engine, &wanted, options, patience)).await?)
+                let held = Box::pin(scope.acquire(engine, &wanted, options, patience)).await;
+                held.map(HoldRef::Shared)
             }
-            None => HoldRef::Whole(engine.acquire(&wanted, options, patience).await?),
+            None => {
+                let held = engine.acquire(&wanted, options, patience).await;
+                held.map(HoldRef::Whole).map_err(Error::from)
+            }
         };
-        Ok(LockGuard::new(hold))
+        match held {
+            Ok(hold) => Ok(LockGuard::new(hold)),
+            Err(error) if options.report_holder && may_wait => {
+                Err(Box::pin(engine.name_holder(error)).await)
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -429,7 +358,6 @@ impl<K: Kind> Clone for Lock<K> {
         Self {
             engine: Arc::clone(&self.engine),
             key: self.key.clone(),
-            mode: self.mode,
             handover: self.handover.clone(),
             scope: self.scope.clone(),
             options: self.options,
@@ -442,7 +370,6 @@ impl<K: Kind> fmt::Debug for Lock<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lock")
             .field("key", &self.key)
-            .field("mode", &self.mode)
             .field("options", &self.options)
             .finish_non_exhaustive()
     }

@@ -119,6 +119,12 @@ impl Once {
         self
     }
 
+    /// Sets the name of the lock in metrics and spans: see [`Lock::name`].
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.lock = self.lock.name(name);
+        self
+    }
+
     /// Returns the recorded result, or runs `body` under the lock and records its result.
     ///
     /// The result is kept as JSON. So `T` must read what it has written. For example, `serde_json` writes a NaN as

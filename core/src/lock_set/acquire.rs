@@ -172,6 +172,7 @@ impl<'a> MultiAcquire<'a> {
         Error::TimedOut {
             key: key.clone(),
             waited: LeaseInstant::now().since(self.started),
+            holder: None,
         }
     }
 }

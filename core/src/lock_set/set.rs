@@ -104,6 +104,12 @@ impl LockSet {
         self
     }
 
+    /// Sets the name of the locks in metrics and spans; see [`Lock::name`](crate::Lock::name).
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.options.name = Some(name);
+        self
+    }
+
     /// Turns automatic renewal off after all locks are acquired: only [`LockSetGuard::renew`] renews the leases.
     pub fn without_renewal(mut self) -> Self {
         self.options.renewal = false;

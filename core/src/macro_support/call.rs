@@ -71,6 +71,7 @@ impl Call {
             wait,
             max_hold,
             hold_at_least: _refused_by_the_attribute,
+            name,
         } = self.times;
         let mut once = manager.once(self.aim.0);
         if let Some(ttl) = ttl {
@@ -81,6 +82,9 @@ impl Call {
         }
         if let Some(max_hold) = max_hold {
             once = once.max_hold(max_hold);
+        }
+        if let Some(name) = name {
+            once = once.name(name);
         }
         Ok(once)
     }
@@ -130,6 +134,12 @@ impl<A> Call<A> {
     /// Sets the shortest hold time: see [`Lock::hold_at_least`](crate::Lock::hold_at_least).
     pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
         self.times.hold_at_least = Some(hold_at_least);
+        self
+    }
+
+    /// Sets the name in metrics and spans: see [`Lock::name`](crate::Lock::name).
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.times.name = Some(name);
         self
     }
 }

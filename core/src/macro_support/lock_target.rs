@@ -21,13 +21,14 @@ pub trait LockTarget: Send + 'static {
     ) -> impl Future<Output = Result<Self::Guard, Error>> + Send;
 }
 
-/// The durations that a call sets. The manager's defaults apply to durations that are not set.
+/// The durations and the name that a call sets. The manager's defaults apply to durations that are not set.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TimeOptions {
     pub(super) ttl: Option<Duration>,
     pub(super) wait: Option<Duration>,
     pub(super) max_hold: Option<Duration>,
     pub(super) hold_at_least: Option<Duration>,
+    pub(super) name: Option<&'static str>,
 }
 
 impl TimeOptions {
@@ -43,6 +44,9 @@ impl TimeOptions {
         }
         if let Some(hold_at_least) = self.hold_at_least {
             lock = lock.hold_at_least(hold_at_least);
+        }
+        if let Some(name) = self.name {
+            lock = lock.name(name);
         }
         lock
     }
@@ -139,6 +143,9 @@ impl LockTarget for LockSetTarget {
         }
         if let Some(hold_at_least) = times.hold_at_least {
             set = set.hold_at_least(hold_at_least);
+        }
+        if let Some(name) = times.name {
+            set = set.name(name);
         }
         set.acquire().await
     }

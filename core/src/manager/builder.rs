@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::connect::backend_at;
 use super::lock_manager::LockManager;
 use crate::backend::Backend;
-use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
-use crate::{Error, Key};
+use crate::options::{DEFAULT_PREFIX, Limits, LockOptions, validate_label};
+use crate::{Error, Key, label};
 
 /// Configures a [`LockManager`]. [`LockManager::builder`] returns a `LockManagerBuilder`.
 ///
@@ -20,6 +20,7 @@ use crate::{Error, Key};
 /// | renewal | on; off with [`without_renewal`](Self::without_renewal) |
 /// | [`max_hold`](Self::max_hold) | none |
 /// | [`prefix`](Self::prefix) | `lock:` |
+/// | [`label`](Self::label) | host name and process id, such as `web-3/4711` |
 /// | [`command_timeout`](Self::command_timeout) | 2 s |
 /// | [`backend_retry_timeout`](Self::backend_retry_timeout) | 10 s |
 ///
@@ -44,6 +45,7 @@ pub struct LockManagerBuilder {
     prefix: String,
     limits: Limits,
     defaults: LockOptions,
+    label: Option<String>,
 }
 
 impl LockManager {
@@ -53,6 +55,7 @@ impl LockManager {
             prefix: DEFAULT_PREFIX.to_owned(),
             limits: Limits::default(),
             defaults: LockOptions::default(),
+            label: None,
         }
     }
 }
@@ -86,6 +89,31 @@ impl LockManagerBuilder {
     /// empty prefix to lock the same key names as programs in other languages.
     pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
         self.prefix = prefix.into();
+        self
+    }
+
+    /// Sets the label of the manager, by which people recognise its locks: in [`inspect`](LockManager::inspect) and
+    /// [`list`](LockManager::list), in events and spans, in the error of an acquire with
+    /// [`report_holder`](crate::Lock::report_holder), and on the server. [`connect`](Self::connect) also names the
+    /// connections to Redis after the label (`CLIENT SETNAME`), if the user has the permission.
+    ///
+    /// A label has at most [`MAX_LABEL_BYTES`](crate::MAX_LABEL_BYTES) printable ASCII characters, without spaces. It
+    /// need not be unique. The process keeps each different label in memory until it ends.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), leasehold::Error> {
+    /// use leasehold::LockManager;
+    /// use leasehold::backend::InProcess;
+    ///
+    /// let locks = LockManager::builder().label("api-7").build(InProcess::new())?;
+    /// assert_eq!(locks.label(), "api-7");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
         self
     }
 
@@ -123,23 +151,32 @@ impl LockManagerBuilder {
     /// Returns [`Error::Connect`] if the connection fails, and the errors of [`build`](Self::build).
     pub async fn connect(self, url: &str) -> Result<LockManager, Error> {
         self.validate()?;
-        self.on(backend_at(url).await?)
+        let backend = backend_at(url, self.label.as_deref()).await?;
+        self.on(backend)
     }
 
     fn validate(&self) -> Result<(), Error> {
         // A prefix is valid if a short key with this prefix is valid.
         Key::new(&self.prefix, "k")?;
+        if let Some(label) = &self.label {
+            validate_label(label)?;
+        }
         Ok(self.limits.validate()?)
     }
 
     fn on(self, backend: Arc<dyn Backend>) -> Result<LockManager, Error> {
         let can = backend.capabilities();
         self.defaults.validate(can.least_ttl, can.most_ttl)?;
+        let label = match &self.label {
+            Some(label) => validate_label(label)?,
+            None => label::of_process(),
+        };
         Ok(LockManager::with_parts(
             backend,
             self.limits,
             &self.prefix,
             self.defaults,
+            label,
         ))
     }
 }

@@ -54,12 +54,15 @@ impl LockManager {
     /// # }
     /// ```
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        Ok(Self::on(backend_at(url).await?))
+        Ok(Self::on(backend_at(url, None).await?))
     }
 }
 
-pub(super) async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, Error> {
+/// Connects to the backend at `url`, and names the connections if the user has set a label.
+pub(super) async fn backend_at(url: &str, label: Option<&str>) -> Result<Arc<dyn Backend>, Error> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    #[cfg(not(feature = "redis"))]
+    let _ = label;
     let (scheme, rest) = url.split_once(':').unwrap_or_default();
     let (registered, feature) = (connector(scheme), feature_of(scheme));
     // Only schemes of other crates may lack `//`, as in `sqlite:locks.db`.
@@ -73,10 +76,20 @@ pub(super) async fn backend_at(url: &str) -> Result<Arc<dyn Backend>, Error> {
         "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
         | "redis+sentinel" | "rediss+sentinel" | "valkey+sentinel" | "valkeys+sentinel"
         | "redis+cluster" | "rediss+cluster" | "valkey+cluster" | "valkeys+cluster" => {
-            Ok(Arc::new(Redis::connect(url).await?))
+            let mut redis = Redis::builder();
+            if let Some(label) = label {
+                redis = redis.client_name(label);
+            }
+            Ok(Arc::new(redis.connect(url).await?))
         }
         #[cfg(feature = "redlock")]
-        "redlock" => Ok(Arc::new(Redlock::new(nodes(url)).connect().await?)),
+        "redlock" => {
+            let mut nodes = Redlock::new(nodes(url));
+            if let Some(label) = label {
+                nodes = nodes.client_name(label);
+            }
+            Ok(Arc::new(nodes.connect().await?))
+        }
         #[cfg(not(feature = "redlock"))]
         "redlock" => {
             Err(ConnectError::url("Redlock is not built in; enable the feature `redlock`").into())

@@ -4,13 +4,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::backend::{Backend, Capabilities, InProcess, Inspection, Mode};
-use crate::engine::{Engine, bounded};
+use crate::backend::{Backend, Capabilities, InProcess, Mode};
+use crate::engine::Engine;
 use crate::lock::kind::Permits;
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
 use crate::{
-    Accept, Election, Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, Operation, RwLock,
-    events,
+    Accept, Election, Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, RwLock, events, label,
 };
 
 /// Creates locks on one backend. A manager has a watchdog, and default options for its locks.
@@ -63,6 +62,7 @@ impl LockManager {
             Limits::default(),
             DEFAULT_PREFIX,
             LockOptions::default(),
+            label::of_process(),
         )
     }
 
@@ -71,11 +71,12 @@ impl LockManager {
         limits: Limits,
         prefix: &str,
         defaults: LockOptions,
+        label: &'static str,
     ) -> Self {
         events::manager_made();
         Self {
             inner: Arc::new(Inner {
-                engine: Engine::new(backend, limits),
+                engine: Engine::new(backend, limits, label),
                 prefix: prefix.into(),
                 defaults,
             }),
@@ -238,56 +239,10 @@ impl LockManager {
         self.inner.defaults.max_hold
     }
 
-    /// Returns the holder of `key`, the remaining time of its lease, and the number of waiters. Use it for diagnostics
-    /// and dashboards: the result may be outdated when you read it.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::Key`] for an invalid key, and [`Error::Backend`] if the backend does not respond. After a
-    /// shutdown the backend may refuse the request.
-    ///
-    /// # Cancel safety
-    ///
-    /// Dropping the future changes nothing.
-    ///
-    /// # Examples
-    ///
-    /// ```
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), leasehold::Error> {
-    /// # let locks = leasehold::LockManager::in_process();
-    /// let guard = locks.lock("order:42").acquire().await?;
-    /// let seen = locks.inspect("order:42").await?;
-    /// assert_eq!(seen.token, Some(guard.token()));
-    /// assert_eq!(seen.waiting, 0);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub async fn inspect(&self, key: impl AsRef<str>) -> Result<Inspection, Error> {
-        let key = self.key(key.as_ref())?;
-        let engine = &self.inner.engine;
-        let inspection = bounded(engine.limits.command, engine.backend().inspect(&key)).await;
-        inspection.map_err(|source| Error::backend(Operation::Inspect, key, source))
-    }
-
-    /// Takes the lock from its holder and grants it to the next waiter; returns false if the lock was not held.
-    ///
-    /// This method is for operators. The holder detects the loss with its next renewal, or at its deadline if renewal
-    /// is off. Until then two guards may be valid, and only fencing tokens can reject the first holder's writes.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`Error::Key`] for an invalid key, and [`Error::Backend`] if the backend does not respond. After a
-    /// shutdown the backend may refuse the request.
-    ///
-    /// # Cancel safety
-    ///
-    /// If the future is dropped, the backend may or may not have released the lock.
-    pub async fn force_release(&self, key: impl AsRef<str>) -> Result<bool, Error> {
-        let key = self.key(key.as_ref())?;
-        let engine = &self.inner.engine;
-        let released = bounded(engine.limits.command, engine.backend().force_release(&key)).await;
-        released.map_err(|source| Error::backend(Operation::ForceRelease, key, source))
+    /// Returns the label of this manager, by which [`inspect`](Self::inspect) and [`list`](Self::list) name its locks.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        self.inner.engine.label
     }
 
     /// Shuts down this manager and all its clones.
@@ -314,7 +269,15 @@ impl LockManager {
         Ok(self.inner.engine.shut_down().await?)
     }
 
-    fn key(&self, name: &str) -> Result<Key, InvalidKey> {
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        &self.inner.engine
+    }
+
+    pub(super) fn prefix(&self) -> &str {
+        &self.inner.prefix
+    }
+
+    pub(super) fn key(&self, name: &str) -> Result<Key, InvalidKey> {
         Key::new(&self.inner.prefix, name)
     }
 }

@@ -3,7 +3,10 @@
 mod builder;
 mod connect;
 mod default;
+mod list;
 mod lock_manager;
+mod operator;
 
 pub use builder::LockManagerBuilder;
+pub use list::{ListedLock, LockList};
 pub use lock_manager::LockManager;

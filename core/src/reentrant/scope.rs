@@ -155,6 +155,7 @@ impl ReentrancyScope {
         .ok_or_else(|| Error::TimedOut {
             key: wanted.key.clone(),
             waited: LeaseInstant::now().since(started),
+            holder: None,
         })?;
         // An accepted ticket has its own lease, so it does not use the lease that the scope holds.
         if wanted.handover.is_none()

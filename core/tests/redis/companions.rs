@@ -250,6 +250,7 @@ async fn copies_of_a_givers_request_are_refused_once_its_lock_is_taken_up() {
     let ticket = guard.hand_over().await.unwrap();
     let taken = locks.accept(&ticket).await.unwrap();
     let mut exists = redis::cmd("EXISTS");
+    let (giver, _label) = giver.split_once('@').unwrap();
     let exists = exists.arg(format!("{{lock:k}}:lh1:sealed:{giver}"));
     let sealed: u8 = exists.query_async(&mut raw).await.unwrap();
     assert_eq!(sealed, 1);

@@ -109,6 +109,7 @@ async fn who_was_cut_off_unanswered_is_sealed_when_it_leaves() {
     guard.release().await.unwrap();
     // A duplicate of the request may still be in flight.
     let mut exists = redis::cmd("EXISTS");
+    let (owner, _label) = owner.split_once('@').unwrap();
     let exists = exists.arg(format!("{{lock:k}}:lh1:sealed:{owner}"));
     assert_eq!(exists.query_async::<u8>(&mut raw).await.unwrap(), 1);
 }

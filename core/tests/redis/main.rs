@@ -28,6 +28,7 @@ mod foreign;
 mod hold_at_least;
 mod once;
 mod one_by_one;
+mod operators;
 mod outage;
 mod parked;
 mod passing;

@@ -12,7 +12,7 @@ use crate::server::Server;
 leasehold::conformance_tests! {
     mod redis {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let server = Server::start().await;
             async move || Redis::connect(&server.url()).await.unwrap()
         }
@@ -22,7 +22,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let server = Server::start().await;
             async move || Faulty::sluggish(Redis::connect(&server.url()).await.unwrap(), 3)
         }
@@ -42,7 +42,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod through_a_slow_network {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let (server, proxy) = behind_a_proxy().await;
             let (some, more) = (Duration::from_millis(1), Duration::from_millis(3));
             proxy.set(Direction::ToServer, Traffic::Delay(some));

@@ -5,7 +5,7 @@ use crate::nodes::Nodes;
 leasehold::conformance_tests! {
     mod five {
         #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-        contract, behaviour, election, hold_at_least => {
+        contract, behaviour, election, hold_at_least, operators => {
             let nodes = Nodes::start(5).await;
             async move || nodes.redlock().await
         }

@@ -5,7 +5,7 @@ use crate::server::{alone, connect, three};
 leasehold::conformance_tests! {
     mod alone {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, election, hold_at_least, kinds, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, operators, sharing => {
             let addresses = alone().await.address();
             async move || connect(&addresses).await
         }
@@ -15,7 +15,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod three {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, election, hold_at_least, kinds, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, operators, sharing => {
             let addresses = three().await.addresses();
             async move || connect(&addresses).await
         }

@@ -16,6 +16,7 @@ pub async fn ship(
         .wait(::core::time::Duration::MAX)
         .max_hold(::core::time::Duration::from_secs(90))
         .hold_at_least(::core::time::Duration::from_secs(60))
+        .name("order")
         .answering::<Result<_, ShopError>>();
     let __held = match __call.acquire().await {
         ::core::result::Result::Ok(held) => held,

@@ -29,7 +29,7 @@ use leasehold::Key;
 use leasehold::backend::key_state::KeyState;
 use leasehold::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    Mode, Outcome, ReleaseAnswer, RenewAnswer,
+    ListCursor, ListPage, Mode, Outcome, ReleaseAnswer, RenewAnswer,
 };
 use sqlx::Pool;
 
@@ -184,6 +184,7 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
             .with_handover(true)
             .with_once(true)
             .with_hold_at_least(true)
+            .with_list(true)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
@@ -308,6 +309,23 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
             Ok(key.force_release(step))
         })
         .await
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        let id = id.to_owned();
+        self.change(key, Reason::Other, move |key, _, step| {
+            Ok(key.force_release_holder(&id, step))
+        })
+        .await
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        let from = cursor.and_then(ListCursor::position::<String>);
+        self.page(prefix, from.map(String::as_str)).await
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {

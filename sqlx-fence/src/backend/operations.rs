@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use leasehold::backend::key_state::{KeyState, Step, next_token};
-use leasehold::backend::{Applied, Attempt, BackendError, Claim, Inspection, Mode};
+use leasehold::backend::{
+    Applied, Attempt, BackendError, Claim, Inspection, ListCursor, ListPage, Mode,
+};
 use leasehold::{AttemptId, Key};
 use tokio::time::{sleep, timeout};
 
@@ -265,6 +267,25 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         }
     }
 
+    /// Reads the rows with leases, from the key `from` on.
+    async fn rows(
+        &self,
+        pattern: &Key,
+        from: &str,
+    ) -> Result<Vec<(String, Reading)>, BackendError> {
+        let mut tries = Tries::default();
+        loop {
+            let mut connection = self.connection().await?;
+            match connection.run(|on| DB::list(on, self.prepare, from)).await {
+                Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {
+                    drop(connection);
+                }
+                rows => return rows.map_err(|it| error::of(it, pattern)),
+            }
+            tries.pause().await;
+        }
+    }
+
     /// Renews the leases of exclusive holders in one statement, and returns the owners of the renewed leases.
     pub(super) async fn renew_exclusive(
         &self,
@@ -302,6 +323,34 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let mut notify = |_, (): &()| {};
         let mut step = Step::new(time(reading.now), timing(), &mut notify);
         Ok(state_of(key, reading)?.inspect(&mut step))
+    }
+
+    /// Returns the held locks on the next keys that begin with `prefix`. The database sorts the keys by their bytes.
+    pub(super) async fn page(
+        &self,
+        prefix: &str,
+        from: Option<&str>,
+    ) -> Result<ListPage, BackendError> {
+        let pattern = Key::new("", &format!("{prefix}*"));
+        let pattern =
+            pattern.map_err(|it| BackendError::not_applied(it.to_string()).permanent())?;
+        let from = from.unwrap_or(prefix);
+        let rows = self.rows(&pattern, from).await?;
+        // No key contains a control character, so no key is between the last key and the next page.
+        let next = rows.last().filter(|(key, _)| key.starts_with(prefix));
+        let next = next.map(|(key, _)| ListCursor::new(format!("{key}\u{1}")));
+        let mut held = Vec::new();
+        for (name, reading) in rows {
+            if name.starts_with(prefix)
+                && let Ok(key) = Key::new("", &name)
+            {
+                let state = Self::inspected(&key, &reading)?;
+                if state.holders > 0 {
+                    held.push((name, state));
+                }
+            }
+        }
+        Ok(ListPage::new(held, next))
     }
 
     async fn connection(&self) -> Result<LentConnection<DB>, BackendError> {

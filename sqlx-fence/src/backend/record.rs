@@ -1,5 +1,7 @@
 //! A row of the table, and the state of its key.
 
+use std::borrow::Cow;
+
 use leasehold::backend::Claim;
 use leasehold::backend::key_state::{DecodeError, ExclusiveLease, KeyState};
 use leasehold::{AttemptId, EndReason, FencingToken};
@@ -26,6 +28,8 @@ pub struct Record {
     pub closed_until: i64,
     /// The encoded state, or `None` if it contains nothing but the exclusive lease.
     pub state: Option<Vec<u8>>,
+    /// The label of the exclusive holder's manager.
+    pub label: Option<String>,
 }
 
 /// A row at one time of the database's clock, or the absence of the row.
@@ -81,6 +85,7 @@ impl Record {
             kept_until: 0,
             closed_until: 0,
             state: None,
+            label: None,
         }
     }
 
@@ -97,6 +102,7 @@ impl Record {
                 owner: AttemptId::from_bytes(owner),
                 token,
                 expires: time(self.expires_at),
+                label: self.label.clone().map(Cow::Owned),
             });
         }
         Ok(state)
@@ -108,12 +114,13 @@ impl Record {
         let plain = state.is_idle() || state.is_exclusive_lease();
         Self {
             version: self.version,
-            owner: lease.map(|it| it.owner.to_bytes().to_vec()),
+            owner: lease.as_ref().map(|it| it.owner.to_bytes().to_vec()),
             token,
-            expires_at: lease.map_or(0, |it| micros(it.expires)),
+            expires_at: lease.as_ref().map_or(0, |it| micros(it.expires)),
             kept_until: micros(state.kept_until()),
             closed_until: self.closed_until.max(closed_until),
             state: (!plain).then(|| state.encode()),
+            label: lease.and_then(|it| it.label).map(Cow::into_owned),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::sqlite::LockFile;
 
 const PAGES: u32 = 5;
 const ROWS: &str = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < $1) \
-     INSERT INTO leasehold_locks SELECT 'old:' || n, 1, NULL, 1, 1, 1, 1, NULL FROM n";
+     INSERT INTO leasehold_locks SELECT 'old:' || n, 1, NULL, 1, 1, 1, 1, NULL, NULL FROM n";
 const OLD: &str = "SELECT COUNT(*) FROM leasehold_locks WHERE lock_key LIKE 'old:%'";
 
 /// The time limit, which is less than the interval between two pages without many old rows.

@@ -30,7 +30,7 @@ pub(crate) async fn pool() -> MySqlPool {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool().await;
             async move || SqlBackend::<MySql>::new(pool.clone())
         }
@@ -40,7 +40,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool().await;
             async move || Faulty::sluggish(SqlBackend::<MySql>::new(pool.clone()), 1)
         }

@@ -37,7 +37,7 @@ async fn pool() -> PgPool {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool().await;
             async move || SqlBackend::<Postgres>::new(pool.clone())
         }

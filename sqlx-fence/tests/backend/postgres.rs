@@ -77,7 +77,7 @@ async fn values_do_not_change_their_statement() {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool("suite").await;
             async move || SqlBackend::<Postgres>::new(pool.clone())
         }
@@ -87,7 +87,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let pool = pool("suite").await;
             async move || Faulty::sluggish(SqlBackend::<Postgres>::new(pool.clone()), 1)
         }

@@ -46,7 +46,7 @@ impl LockFile {
 leasehold::conformance_tests! {
     mod plain {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let file = LockFile::create().await;
             async move || file.backend()
         }
@@ -56,7 +56,7 @@ leasehold::conformance_tests! {
 leasehold::conformance_tests! {
     mod sluggish {
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        contract, behaviour, election, hold_at_least, kinds, once, sharing => {
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
             let file = LockFile::create().await;
             async move || Faulty::sluggish(file.backend(), 1)
         }

@@ -264,6 +264,13 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
         self
     }
 
+    /// Sets the name of the lock in metrics and spans, so that you see which route is contended: see
+    /// [`Lock::name`](leasehold::Lock::name).
+    pub const fn name(mut self, name: &'static str) -> Self {
+        self.options.terms.name = Some(name);
+        self
+    }
+
     /// Sets how long a repeat waits while the first request runs. After that time the layer refuses the repeat with 409.
     pub const fn wait(mut self, wait: Duration) -> Self {
         self.options.terms.wait = wait;

@@ -196,6 +196,13 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
+    /// Sets the name of the lock in metrics and spans, so that you see which route is contended: see
+    /// [`Lock::name`](leasehold::Lock::name).
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.options.terms.name = Some(name);
+        self
+    }
+
     /// Sets how long a request waits for a busy lock before the layer refuses the request with 409. Waiters get the
     /// lock in the order of arrival. With a wait set, the layer retries backend errors until the wait or the manager's
     /// backend retry timeout elapses.

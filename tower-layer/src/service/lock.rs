@@ -89,6 +89,14 @@ impl<S, K> LockedService<S, K> {
         self
     }
 
+    /// Sets the name of the lock in metrics and spans, so that you see which service is contended: see
+    /// [`Lock::name`](leasehold::Lock::name).
+    #[must_use]
+    pub const fn name(mut self, name: &'static str) -> Self {
+        self.terms.name = Some(name);
+        self
+    }
+
     /// Sets how long a call waits for a busy lock.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {

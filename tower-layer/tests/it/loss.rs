@@ -12,7 +12,7 @@ use leasehold::LockManager;
 use leasehold::backend::InProcess;
 use leasehold_tower::{LockLayer, OnLoss};
 
-use crate::events::Names;
+use crate::events::{Log, Names};
 use crate::tools::{behind, document, done, orders, post, problem, send, status, text, until_free};
 
 const TTL: Duration = Duration::from_secs(1);
@@ -54,6 +54,20 @@ async fn the_handler_is_dropped_and_the_problem_says_so() {
     tokio::time::sleep(TTL * 3).await;
     assert!(!finished.load(Ordering::SeqCst));
     assert_eq!(names.all(), ["WARN leasehold_tower.refused"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lock_has_the_name_of_the_layer() {
+    let log = Log::default();
+    let _listening = log.listen();
+    let layer = LockLayer::new(short_lived(), orders()).name("orders");
+    let service = behind(layer, async |_| {
+        tokio::time::sleep(TTL * 2).await;
+        done()
+    });
+    assert_eq!(status(&service, post("/orders/7")).await, 503);
+    let text = log.text();
+    assert!(text.contains(r#"lock.name="orders""#), "{text}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -54,6 +54,7 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         .await
         .unwrap_err();
     let timed_out = Error::TimedOut {
+        holder: None,
         key: key(),
         waited: Duration::ZERO,
     };

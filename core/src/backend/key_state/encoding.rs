@@ -14,6 +14,7 @@ const VERSION: u8 = 1;
 const CONFIRMED: u8 = 1;
 const DOWNGRADED: u8 = 2;
 const HANDED_OVER: u8 = 4;
+const LABELLED: u8 = 8;
 
 /// A record is not a state of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -102,19 +103,24 @@ fn push_holder(into: &mut Vec<u8>, holder: &Holder) {
         (CONFIRMED, holder.token.is_some()),
         (DOWNGRADED, holder.downgraded),
         (HANDED_OVER, holder.secret.is_some()),
+        (LABELLED, holder.label.is_some()),
     ] {
         flags |= if set { flag } else { 0 };
     }
     into.push(flags);
     into.extend(holder.token.iter().flat_map(|it| it.get().to_be_bytes()));
     into.extend(holder.secret.iter().flat_map(|it| it.to_bytes()));
+    if let Some(label) = &holder.label {
+        push_count(into, label.len());
+        into.extend(label.as_bytes());
+    }
 }
 
 fn holder(rest: &mut &[u8]) -> Option<Holder> {
     let owner = AttemptId::from_bytes(take(rest)?);
     let (mode, expires) = (mode(rest)?, time(rest)?);
     let [flags] = take(rest)?;
-    if flags & !(CONFIRMED | DOWNGRADED | HANDED_OVER) != 0 {
+    if flags & !(CONFIRMED | DOWNGRADED | HANDED_OVER | LABELLED) != 0 {
         return None;
     }
     Some(Holder {
@@ -130,7 +136,16 @@ fn holder(rest: &mut &[u8]) -> Option<Holder> {
             0 => None,
             _ => Some(HandoverSecret::from_bytes(take(rest)?)),
         },
+        label: match flags & LABELLED {
+            0 => None,
+            _ => Some(label(rest)?.into()),
+        },
     })
+}
+
+fn label(rest: &mut &[u8]) -> Option<String> {
+    let length = number(rest)? as usize;
+    String::from_utf8(rest.split_off(..length)?.to_vec()).ok()
 }
 
 fn push_count(into: &mut Vec<u8>, count: usize) {
@@ -205,7 +220,9 @@ mod tests {
     const TTL: Duration = Duration::from_secs(30);
 
     fn attempt(mode: Mode) -> Attempt {
-        Attempt::new(Key::new("", "k").unwrap(), TTL, true).in_mode(mode)
+        let mut attempt = Attempt::new(Key::new("", "k").unwrap(), TTL, true).in_mode(mode);
+        attempt.owner = attempt.owner.labelled(Some("web-3/4711"));
+        attempt
     }
 
     /// Returns the states of a key after each step of a scenario that uses all fields.

@@ -49,6 +49,7 @@
 //! ```
 
 mod encoding;
+mod exclusive_lease;
 mod state;
 mod wait_queue;
 
@@ -56,7 +57,8 @@ use std::fmt;
 use std::time::Duration;
 
 pub use encoding::DecodeError;
-pub use state::{ExclusiveLease, KeyState};
+pub use exclusive_lease::ExclusiveLease;
+pub use state::KeyState;
 
 use super::BackendError;
 use crate::{AttemptId, FencingToken};

@@ -1,5 +1,6 @@
 //! One key's holders and waiters.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use smallvec::SmallVec;
 use super::Step;
 use super::wait_queue::WaitQueue;
 use crate::backend::{
-    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, Inspection, Mode, Outcome,
-    Refusal, ReleaseAnswer, RenewAnswer,
+    Attempt, AttemptAnswer, BackendError, Claim, HandoverSecret, HolderInfo, Inspection, Mode,
+    Outcome, Refusal, ReleaseAnswer, RenewAnswer,
 };
 use crate::{AttemptId, FencingToken};
 
@@ -46,21 +47,15 @@ pub(super) struct Holder {
     pub(super) downgraded: bool,
     /// The secret with which another attempt can accept the lock.
     pub(super) secret: Option<HandoverSecret>,
+    /// The label of the owner's manager. `None` until the owner confirms the grant.
+    pub(super) label: Option<Cow<'static, str>>,
 }
 
-/// The lease of the only holder of a key, in [`Mode::Exclusive`], under its token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(
-    clippy::exhaustive_structs,
-    reason = "backends construct this from their columns"
-)]
-pub struct ExclusiveLease {
-    /// The holder.
-    pub owner: AttemptId,
-    /// The token of the holder.
-    pub token: FencingToken,
-    /// The end of the lease, by the clock of the steps.
-    pub expires: Duration,
+impl Holder {
+    fn info(&self, now: Duration) -> HolderInfo {
+        let label = self.label.as_deref().map(str::to_owned);
+        HolderInfo::new(self.owner, self.mode, self.expires - now).labelled(label)
+    }
 }
 
 impl<W: Default> KeyState<W> {
@@ -94,6 +89,7 @@ impl<W: Default> KeyState<W> {
                 return Ok(AttemptAnswer::Refused(Refusal::HandoverSpent));
             };
             (holder.owner, holder.token, holder.secret) = (attempt.owner, None, None);
+            holder.label = None;
         }
         if self
             .holder(attempt.owner)
@@ -125,6 +121,7 @@ impl<W: Default> KeyState<W> {
             token: Some(token),
             downgraded: false,
             secret,
+            label: attempt.owner.label().map(Cow::Borrowed),
         });
         Ok(AttemptAnswer::Granted {
             token,
@@ -267,7 +264,19 @@ impl<W: Default> KeyState<W> {
         held
     }
 
-    /// Returns the holder, the remaining time of its lease, and the number of waiters.
+    /// Removes the holder with this [id](HolderInfo::id), and grants the lock to the next waiters. Returns false if the
+    /// key does not have this holder.
+    pub fn force_release_holder(&mut self, id: &str, step: &mut Step<'_, W>) -> bool {
+        self.settle(step);
+        let mut owners = self.holders.iter().map(|h| h.owner);
+        let Some(owner) = owners.find(|owner| owner.to_string() == id) else {
+            return false;
+        };
+        self.cleanup(owner, step);
+        true
+    }
+
+    /// Returns the holders, the remaining times of their leases, and the number of waiters.
     pub fn inspect(&mut self, step: &mut Step<'_, W>) -> Inspection {
         self.settle(step);
         let handed_on = self.holders.iter().filter(|h| h.token.is_none()).count();
@@ -280,6 +289,7 @@ impl<W: Default> KeyState<W> {
             granted_at: token.map(FencingToken::generated_at),
             expires_in: latest,
             holders: self.holders.iter().map(|h| h.mode.size()).sum(),
+            held_by: self.holders.iter().map(|h| h.info(step.now)).collect(),
             waiting: self.queue.len().saturating_sub(handed_on),
         }
     }
@@ -315,43 +325,6 @@ impl<W: Default> KeyState<W> {
     #[must_use]
     pub fn holds(&self, owner: AttemptId) -> bool {
         self.holders.iter().any(|h| h.owner == owner)
-    }
-
-    /// Returns the lease of the only holder in [`Mode::Exclusive`], if that holder has confirmed its grant.
-    #[must_use]
-    pub fn exclusive_lease(&self) -> Option<ExclusiveLease> {
-        let mut holders = self.holders.iter();
-        let holder = holders.find(|h| h.mode == Mode::Exclusive)?;
-        Some(ExclusiveLease {
-            owner: holder.owner,
-            token: holder.token?,
-            expires: holder.expires,
-        })
-    }
-
-    /// Sets the lease of the only holder in [`Mode::Exclusive`], or adds that holder to a state without holders. A
-    /// backend can so keep this lease in columns, and renew it without a change of the rest of the state.
-    pub fn set_exclusive_lease(&mut self, lease: ExclusiveLease) {
-        if let Some(holder) = self.holder(lease.owner) {
-            (holder.token, holder.expires) = (Some(lease.token), lease.expires);
-        } else {
-            self.holders.push(Holder {
-                owner: lease.owner,
-                mode: Mode::Exclusive,
-                expires: lease.expires,
-                token: Some(lease.token),
-                downgraded: false,
-                secret: None,
-            });
-        }
-    }
-
-    /// Returns whether the state consists of [`exclusive_lease`](Self::exclusive_lease) and nothing else.
-    #[must_use]
-    pub fn is_exclusive_lease(&self) -> bool {
-        let others = self.queue.len() > 0 || self.recorded.is_some();
-        let handed_over = self.holders.iter().any(|h| h.secret.is_some());
-        self.exclusive_lease().is_some() && !others && !handed_over
     }
 
     /// Returns the time at which the last lease, queue position or outcome ends, except for
@@ -399,6 +372,7 @@ impl<W: Default> KeyState<W> {
                     token: None,
                     downgraded: false,
                     secret: None,
+                    label: None,
                 });
             }
             place += 1;
@@ -417,7 +391,7 @@ impl<W: Default> KeyState<W> {
         }
     }
 
-    fn holder(&mut self, owner: AttemptId) -> Option<&mut Holder> {
+    pub(super) fn holder(&mut self, owner: AttemptId) -> Option<&mut Holder> {
         self.holders.iter_mut().find(|h| h.owner == owner)
     }
 

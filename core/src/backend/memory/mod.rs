@@ -15,11 +15,14 @@ use tokio::time::Instant;
 
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    Outcome, ReleaseAnswer, RenewAnswer,
+    ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer,
 };
 use crate::{AttemptId, Key};
 use attempt_id_source::AttemptIdSource;
 use store::Store;
+
+/// The number of keys on one page of a list.
+const PAGE: usize = 100;
 
 /// Locks that exist only inside this process.
 ///
@@ -85,6 +88,7 @@ impl Backend for InProcess {
             .with_handover(true)
             .with_once(true)
             .with_hold_at_least(true)
+            .with_list(true)
     }
 
     fn attempt_id(&self) -> AttemptId {
@@ -178,6 +182,32 @@ impl Backend for InProcess {
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         Ok(self.world().force_release(key, Instant::now()))
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        let mut world = self.world();
+        Ok(world.force_release_holder(key, id, Instant::now()))
+    }
+
+    /// The first page copies the keys, because a map has no position that lasts while it changes.
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        let (keys, from) = match cursor.and_then(ListCursor::position) {
+            Some((keys, from)) => (Arc::clone(keys), *from),
+            None => (Arc::new(self.world().keys(prefix)), 0),
+        };
+        let end = keys.len().min(from + PAGE);
+        let (mut world, now) = (self.world(), Instant::now());
+        let states = keys[from..end].iter().map(|key| {
+            let state = world.inspect(key, now);
+            (key.full().to_owned(), state)
+        });
+        let held = states.filter(|(_, state)| state.holders > 0).collect();
+        let next = (end < keys.len()).then(|| ListCursor::new((Arc::clone(&keys), end)));
+        Ok(ListPage::new(held, next))
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {

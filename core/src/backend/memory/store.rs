@@ -142,6 +142,20 @@ impl Store {
         self.visit(key, now, false, KeyState::force_release)
     }
 
+    pub(super) fn force_release_holder(&mut self, key: &Key, id: &str, now: Instant) -> bool {
+        self.visit(key, now, false, |key, step| {
+            key.force_release_holder(id, step)
+        })
+    }
+
+    /// Returns the keys in use that begin with `prefix`.
+    pub(super) fn keys(&self, prefix: &str) -> Vec<Key> {
+        let keys = self.entries.keys();
+        keys.filter(|key| key.full().starts_with(prefix))
+            .cloned()
+            .collect()
+    }
+
     pub(super) fn wake_up(&self, attempt: &Attempt) -> Option<WakeUp> {
         let wake_up = self.entries.get(&attempt.key)?.waiter(attempt.owner);
         wake_up.map(Arc::clone)

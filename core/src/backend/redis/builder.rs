@@ -12,6 +12,7 @@ use super::Redis;
 use super::client::ServerClient;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
+use super::connection::client_name;
 use super::connection::push_handler;
 #[cfg(feature = "tls-rustls")]
 use super::connection::tls;
@@ -40,7 +41,7 @@ pub struct RedisBuilder {
     pub(super) heal: bool,
     pub(super) synced: Option<ReplicaRequirement>,
     fence_ttl: Option<Duration>,
-    connections: ConnectionSettings,
+    pub(super) connections: ConnectionSettings,
 }
 
 impl RedisBuilder {
@@ -97,7 +98,7 @@ impl RedisBuilder {
     /// Sets how long the server keeps the last fencing token of a key after its last acquisition. The default is two
     /// days, the minimum ten minutes, and the maximum a year.
     ///
-    /// Each key that was locked once uses about 225 bytes until the server deletes its token. If clients choose keys
+    /// Each key that was locked once uses about 250 bytes until the server deletes its token. If clients choose keys
     /// that are used once, such as idempotency keys, a shorter time saves memory. The managers of one server may use
     /// different times.
     ///
@@ -227,6 +228,7 @@ impl RedisBuilder {
 
     async fn connect_url(self, url: &str) -> Result<Redis, ConnectError> {
         let scripts = self.scripts()?;
+        client_name::check(self.connections.client_name.as_ref())?;
         if is_cluster(url) {
             #[cfg(feature = "cluster")]
             {

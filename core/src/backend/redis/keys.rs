@@ -77,7 +77,7 @@ impl KeyBuilder {
         let mut buffer = AttemptId::buffer();
         self.name.truncate(self.stem_bytes);
         self.name.push_str("sealed:");
-        self.name.push_str(owner.written(&mut buffer));
+        self.name.push_str(owner.written_bare(&mut buffer));
         &self.name
     }
 
@@ -122,7 +122,7 @@ pub(crate) struct NodeKeys(PackedStrs<6>);
 impl NodeKeys {
     pub(crate) fn of(key: &Key, round: AttemptId) -> Self {
         let (lock, mut buffer) = (key.full(), AttemptId::buffer());
-        let (mut stem, round) = (String::new(), round.written(&mut buffer));
+        let (mut stem, round) = (String::new(), round.written_bare(&mut buffer));
         write_stem(key, &mut stem);
         let stem = stem.as_str();
         Self(PackedStrs::of([

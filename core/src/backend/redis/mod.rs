@@ -4,12 +4,14 @@ mod acquire;
 mod batch;
 pub(crate) mod builder;
 pub(crate) mod client;
+mod client_name;
 #[cfg(feature = "cluster")]
 mod cluster;
 pub(crate) mod connection;
 pub(crate) mod error;
 mod failover_release_replay;
 pub(crate) mod keys;
+mod listing;
 pub(crate) mod protocol;
 mod release;
 mod renew;
@@ -31,9 +33,9 @@ use redis::{Cmd, Value};
 
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    Outcome, ReleaseAnswer, RenewAnswer, async_trait,
+    ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer, async_trait,
 };
-use crate::Key;
+use crate::{AttemptId, Key};
 use batch::Batcher;
 pub use builder::RedisBuilder;
 #[cfg(feature = "simulation")]
@@ -58,7 +60,7 @@ use wait::waiter_registry::WaiterRegistry;
 /// that task has released the lock. The waiter queues immediately if its wait or the command timeout is shorter than
 /// 100 ms, or if its TTL is shorter than 2 s. With [`synced`](RedisBuilder::synced) every waiter queues immediately.
 ///
-/// A lock is a plain string key with a TTL. Its value is the owner's id, or a marker while there are several holders.
+/// A lock is a plain string key with a TTL. Its value is the owner's id and label, or a marker while there are several holders.
 /// So a lock also works with programs in other languages that lock with `SET key id NX PX` and release by comparing and
 /// deleting. Those programs do not queue, though. While waiters of this crate queue, a program that polls rarely finds
 /// the key free.
@@ -132,8 +134,9 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// # Keys
 ///
-/// The key `K` is the prefix and the lock's key. Its value is the owner's id, and it has a TTL. The auxiliary keys are
-/// in the same slot of a Cluster:
+/// The key `K` is the prefix and the lock's key. It has a TTL, and its value is the owner: the id of the attempt, followed
+/// by `@` and the [label](crate::LockManagerBuilder::label) of the manager, such as
+/// `6f1f0bd0-2d0a-4a0c-8f3e-0d8a9a3f7c11@web-3/4711`. The auxiliary keys are in the same slot of a Cluster:
 ///
 /// - `{K}:lh1:fence`: the last token and its owner. By default this key lasts for two days after the last acquisition,
 ///   or for up to 17 minutes less; see [`fence_ttl`](RedisBuilder::fence_ttl)
@@ -145,7 +148,10 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// Every key has a TTL.
 ///
-/// **Each key that is locked once keeps its last token for two days.** A million keys use about 225 MB, and a full
+/// `DEL K` has the same effect as [`force_release`](crate::LockManager::force_release), also for all readers and all
+/// permits of `K`, except that the server does not notify the waiters. The first waiter polls once a second.
+///
+/// **Each key that is locked once keeps its last token for two days.** A million keys use about 250 MB, and a full
 /// server (`noeviction`) does not grant locks. If clients choose keys, such as idempotency keys, limit the number of
 /// keys. For example, limit the requests of each client, or hash the key into a fixed number of names. Also watch
 /// `used_memory`. With a shorter [`fence_ttl`](RedisBuilder::fence_ttl) the server keeps tokens for a shorter time. A
@@ -167,6 +173,9 @@ use wait::waiter_registry::WaiterRegistry;
 /// +ssubscribe`. With [`RedisBuilder::synced`] the user also needs `+wait`. If the Sentinels have users,
 /// a user of the Sentinels needs `resetchannels &+switch-master +hello +auth +ping +subscribe +sentinel|master
 /// +sentinel|get-master-addr-by-name`.
+///
+/// With [`list`](crate::LockManager::list) the user also needs `+scan +strlen`. Connections get the
+/// [name](RedisBuilder::client_name) of their manager only with `+client|setname`.
 ///
 /// Without permission for the channels, the server does not notify waiters, and the waiters poll. Do not give
 /// `+@connection`: it includes `CLIENT PAUSE`, `CLIENT KILL` and `CLIENT TRACKING`, which stall and disconnect other
@@ -258,6 +267,7 @@ impl Backend for Redis {
             .with_handover(true)
             .with_once(true)
             .with_hold_at_least(true)
+            .with_list(true)
     }
 
     fn server_of(&self, key: &Key) -> u64 {
@@ -287,7 +297,7 @@ impl Backend for Redis {
         let command = self.scripts.downgrade.call(
             &LockKeys::of(&claim.key).all(),
             &[
-                &claim.owner.reveal(),
+                claim.owner.written(&mut AttemptId::buffer()),
                 &millis(claim.ttl),
                 &claim.token.to_string(),
             ],
@@ -308,7 +318,7 @@ impl Backend for Redis {
         let command = self.scripts.hand_over.call(
             &[claim.key.full(), &fence, companions.handover()],
             &[
-                &claim.owner.reveal(),
+                claim.owner.written(&mut AttemptId::buffer()),
                 &claim.token.to_string(),
                 &secret.reveal(),
                 &millis(claim.ttl),
@@ -353,9 +363,7 @@ impl Backend for Redis {
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
-        let names = LockKeys::of(key);
-        let command = self.scripts.inspect.call(&names.all(), &[]);
-        protocol::reply::inspected(self.servers.call(key, &command).await?)
+        Ok(self.view(key).await?.shown())
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
@@ -363,6 +371,18 @@ impl Backend for Redis {
         let command = self.scripts.force_release.call(&names.all(), &[]);
         let held: u8 = protocol::reply::read(self.servers.call(key, &command).await?)?;
         Ok(held == 1)
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        self.end_holder(key, id).await
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        self.page(prefix, cursor).await
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {

@@ -170,7 +170,7 @@ fn share(scripts: &LockScripts, claim: &Claim) -> Cmd {
     scripts.renew_shared.call(
         &LockKeys::of(&claim.key).all(),
         &[
-            &claim.owner.reveal(),
+            claim.owner.written(&mut AttemptId::buffer()),
             &millis(claim.ttl),
             &written(claim.mode),
         ],

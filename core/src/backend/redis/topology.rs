@@ -189,6 +189,23 @@ impl Topology {
         }
     }
 
+    /// Executes a command on one of the servers, and returns `None` after the last server.
+    pub(super) async fn call_server(
+        &self,
+        server: usize,
+        command: &Cmd,
+    ) -> Result<Option<Value>, BackendError> {
+        match self {
+            Self::One(node) if server == 0 => node.call(command).await.map(Some),
+            Self::One(_) => Ok(None),
+            #[cfg(feature = "cluster")]
+            Self::Cluster(cluster) => match cluster.masters().await?.get(server) {
+                Some(member) => member.node.call(command).await.map(Some),
+                None => Ok(None),
+            },
+        }
+    }
+
     /// Returns the `INFO` of each primary, with its address.
     pub(super) async fn infos(&self) -> Result<Vec<(String, String)>, ConnectError> {
         match self {

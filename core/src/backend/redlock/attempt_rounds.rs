@@ -67,7 +67,7 @@ impl RedlockAttempt {
         // The first round uses the attempt's own id, so inspections usually return this id.
         let id = match state.rounds {
             0 => self.owner,
-            _ => AttemptId::random(),
+            _ => AttemptId::random().labelled(self.owner.label()),
         };
         state.rounds += 1;
         let unfinished = state.finish();

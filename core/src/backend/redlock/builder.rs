@@ -16,12 +16,12 @@ use super::quorum_node::QuorumNode;
 use super::settings::RedlockSettings;
 use crate::Error;
 use crate::backend::redis::builder::target;
-use crate::backend::redis::connection::push_handler;
 #[cfg(feature = "tls-rustls")]
 use crate::backend::redis::connection::tls;
 #[cfg(feature = "credentials-provider")]
 use crate::backend::redis::connection::transport::Credentials;
 use crate::backend::redis::connection::transport::{ConnectionSettings, Target};
+use crate::backend::redis::connection::{client_name, push_handler};
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::topology::{check_server, check_version};
 use crate::backend::redis::url;
@@ -135,6 +135,13 @@ impl RedlockBuilder {
         self
     }
 
+    /// Names every connection on the nodes: see
+    /// [`RedisBuilder::client_name`](crate::backend::redis::RedisBuilder::client_name).
+    pub fn client_name(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.connections.client_name = Some(name.into());
+        self
+    }
+
     /// Returns the node of a URL, with the settings that our connections need.
     fn target(&self, url: &str) -> Result<Target, ConnectError> {
         #[cfg(feature = "tls-rustls")]
@@ -168,6 +175,7 @@ impl RedlockBuilder {
 
     async fn connect_nodes(self) -> Result<Redlock, ConnectError> {
         self.settings.validate()?;
+        client_name::check(self.connections.client_name.as_ref())?;
         let waiters = WaiterRegistry::new();
         let targets = self.urls.iter().map(|url| self.target(url));
         let targets: Vec<_> = targets.collect::<Result<_, _>>()?;

@@ -1,5 +1,6 @@
 //! Reads the state of a key from a majority.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use super::majority::{majority, no_quorum};
 use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request;
+use crate::backend::redis::protocol::inspection::info;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{BackendError, Inspection};
 use crate::{FencingToken, Key};
@@ -39,16 +41,34 @@ pub(super) async fn inspect(
     lefts.sort_unstable();
     let mut waiting: Vec<usize> = views.iter().map(|it| it.waiting).collect();
     waiting.sort_unstable();
-    // All nodes of a majority have the same token, and the majority ends when the first of its leases ends.
+    // The majority ends when the first of its leases ends.
+    let left = lefts.len().checked_sub(needed).map(|it| lefts[it]);
+    let holder = elected.map(|owner| info(owner, 1, left));
+    // All nodes of a majority have the same token.
     let token = common(&tokens, needed).and_then(|it| FencingToken::try_from(it).ok());
     Ok(Inspection {
-        owner: elected.map(reply::holder_shown),
+        owner: holder.as_ref().map(|holder| holder.id.clone()),
         token,
         granted_at: token.map(FencingToken::generated_at),
-        expires_in: lefts.len().checked_sub(needed).map(|it| lefts[it]),
+        expires_in: left,
         holders: usize::from(elected.is_some()),
+        held_by: holder.into_iter().collect(),
         waiting: waiting[waiting.len().saturating_sub(needed)],
     })
+}
+
+/// Takes a lock from its holder if the holder has this id. A lock has one holder, so this is a forced release.
+pub(super) async fn force_release_holder(
+    members: &[Arc<QuorumNode>],
+    key: &Key,
+    id: &str,
+    limit: Duration,
+) -> Result<bool, BackendError> {
+    let seen = inspect(members, key, limit).await?;
+    match seen.owner.is_some_and(|owner| owner == id) {
+        true => force_release(members, key, limit).await,
+        false => Ok(false),
+    }
 }
 
 /// Takes a lock from its holder on every reachable node. Returns false only if the lock definitely had no majority.
@@ -74,7 +94,7 @@ struct NodeView {
 }
 
 fn view(value: redis::Value) -> Result<NodeView, BackendError> {
-    let (owner, rest) = reply::holder_first(value)?;
+    let (owner, rest) = holder_first(value)?;
     let fields: Vec<&str> = rest.iter().map(String::as_str).collect();
     let [token, left, waiting] = fields[..] else {
         return Err(reply::unexpected_reply(&fields));
@@ -87,6 +107,19 @@ fn view(value: redis::Value) -> Result<NodeView, BackendError> {
             .parse()
             .map_err(|_| reply::unexpected_reply(&fields))?,
     })
+}
+
+/// Parses a reply whose first word is a holder. The id of another program may be any bytes.
+fn holder_first(value: redis::Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
+    let mut words: VecDeque<redis::Value> = reply::read::<Vec<redis::Value>>(value)?.into();
+    let holder = words
+        .pop_front()
+        .ok_or_else(|| reply::unexpected_reply(&[]))?;
+    let rest = words
+        .into_iter()
+        .map(reply::read)
+        .collect::<Result<_, _>>()?;
+    Ok((reply::read(holder)?, rest))
 }
 
 /// Returns the largest value that occurs at least `needed` times in the sorted values.

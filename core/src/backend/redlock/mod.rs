@@ -93,6 +93,13 @@ use settings::RedlockSettings;
 ///
 /// The keys and permissions are the same as for [`Redis`](super::redis::Redis), with `{K}:lh1:line`, `{K}:lh1:places`
 /// and `{K}:lh1:turn` instead of `queue` and `leases`.
+///
+/// # Lists
+///
+/// Redlock does not support [`LockManager::list`](crate::LockManager::list), which returns
+/// [`Error::Unsupported`](crate::Error::Unsupported). Each node has its own keys, and only a majority decides whether a
+/// lock is held. So a list would have to query all nodes for each key of each node. Use
+/// [`inspect`](crate::LockManager::inspect) for a known key.
 pub struct Redlock {
     members: Arc<[Arc<QuorumNode>]>,
     /// All nodes use this registry, because the channel has the same name on each node.
@@ -164,6 +171,10 @@ impl Backend for Redlock {
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         inspect::force_release(&self.members, key, self.settings.node_timeout).await
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        inspect::force_release_holder(&self.members, key, id, self.settings.node_timeout).await
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {

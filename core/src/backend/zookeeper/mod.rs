@@ -30,6 +30,9 @@
 //!   in-process backend, which are microseconds of the time of day. Compare tokens only for one key of one backend.
 //!   Before you move to another backend over the same fenced data, stop all holders and reset the stored tokens.
 //!   Otherwise the fence rejects all writes under this backend.
+//! - The name of a node contains the label of its manager, with `%2F` for a slash.
+//! - The first page of a [`list`](crate::LockManager::list) reads the names of all keys in the folder, because the server
+//!   does not divide them into pages. A server limits the size of this reply (`jute.maxbuffer`).
 //! - [`inspect`](crate::LockManager::inspect) cannot read the session timeouts of other managers, and returns its own
 //!   as `expires_in`.
 //!
@@ -111,8 +114,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ReleaseAnswer,
-    RenewAnswer,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ListCursor,
+    ListPage, ReleaseAnswer, RenewAnswer,
 };
 use crate::clock::LeaseInstant;
 use crate::{AttemptId, Key};
@@ -166,6 +169,7 @@ impl Backend for ZooKeeper {
             .with_fifo(true)
             .with_shared(true)
             .with_permits(true)
+            .with_list(true)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
@@ -220,8 +224,32 @@ impl Backend for ZooKeeper {
         let key = key.clone();
         let asked = async move |parts: Context| {
             let session = parts.link.session().await?;
-            let held = inspect::force(&session, &key).await;
+            let held = inspect::force(&session, &key, None).await;
             held.map_err(|error| failed(&error))
+        };
+        self.parts.carry_out(asked).await?
+    }
+
+    async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
+        let (key, id) = (key.clone(), id.to_owned());
+        let asked = async move |parts: Context| {
+            let session = parts.link.session().await?;
+            let held = inspect::force(&session, &key, Some(&id)).await;
+            held.map_err(|error| failed(&error))
+        };
+        self.parts.carry_out(asked).await?
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        let (prefix, cursor) = (prefix.to_owned(), cursor.cloned());
+        let asked = async move |parts: Context| {
+            let session = parts.link.session().await?;
+            let page = inspect::list(&session, &prefix, cursor.as_ref()).await;
+            page.map_err(|error| failed(&error))
         };
         self.parts.carry_out(asked).await?
     }

@@ -227,6 +227,10 @@ impl Session {
         }
     }
 
+    pub(super) async fn children(&self, path: &str) -> Result<Vec<String>, Error> {
+        self.read(|| self.client.list_children(path)).await
+    }
+
     pub(super) async fn queue(&self, container: &str) -> Result<NodeQueue, Error> {
         match self.read(|| self.client.list_children(container)).await {
             Ok(names) => Ok(NodeQueue::of(&names)),

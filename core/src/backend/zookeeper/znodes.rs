@@ -3,13 +3,13 @@
 //! # Implementation details
 //!
 //! A key's container has the name of the key, with `%` and two digits for each byte that a path cannot contain. The
-//! container has a node per attempt, named by mode, id, and the number that the server adds, as in
-//! `x-6f1f0bd0-2d0a-4a0c-8f3e-0d8a9a3f7c11-0000000042`.
+//! container has a node per attempt, named by mode, id, the label of the manager, and the number that the server adds,
+//! as in `x-6f1f0bd0-2d0a-4a0c-8f3e-0d8a9a3f7c11@api-7@-0000000042`.
 
 use std::fmt::Write as _;
 
 use crate::backend::Mode;
-use crate::{AttemptId, Key};
+use crate::{AttemptId, Key, label};
 
 /// The number of digits that the server adds.
 const DIGITS: usize = 10;
@@ -40,7 +40,30 @@ pub(super) fn node(mode: Mode, owner: AttemptId) -> String {
         Mode::Shared => "s".to_owned(),
         Mode::Permits { count, of } => format!("p{count}.{of}"),
     };
-    format!("{mode}-{}-", owner.reveal())
+    match owner.label() {
+        // A node's name cannot contain a slash.
+        Some(label) => {
+            let label = label.replace('%', "%25").replace('/', "%2F");
+            format!("{mode}-{}@{label}@-", owner.reveal())
+        }
+        None => format!("{mode}-{}-", owner.reveal()),
+    }
+}
+
+/// Returns the full key of a container. Returns `None` for a node that is not a container of ours.
+pub(super) fn key_of(container: &str) -> Option<String> {
+    if container == "zookeeper" {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(container.len());
+    let mut rest = container;
+    while let Some((plain, escaped)) = rest.split_once('%') {
+        bytes.extend(plain.as_bytes());
+        bytes.push(u8::from_str_radix(escaped.get(..2)?, 16).ok()?);
+        rest = &escaped[2..];
+    }
+    bytes.extend(rest.as_bytes());
+    String::from_utf8(bytes).ok()
 }
 
 /// A node in a container: a position in the queue for its key.
@@ -51,6 +74,7 @@ pub(super) struct QueueNode {
     pub(super) mode: Mode,
     /// `None` if another program created the node.
     pub(super) owner: Option<AttemptId>,
+    pub(super) label: Option<String>,
 }
 
 impl QueueNode {
@@ -68,14 +92,18 @@ impl QueueNode {
             None => (rest.strip_suffix('-').unwrap_or(rest), digits.to_owned()),
         };
         let number = number.parse().ok()?;
-        let own = rest
-            .split_once('-')
-            .and_then(|(mode, owner)| Some((read_mode(mode)?, AttemptId::read(owner)?)));
+        let own = rest.split_once('-').and_then(|(mode, owner)| {
+            let (owner, label) = owner.split_once('@').unwrap_or((owner, ""));
+            Some((read_mode(mode)?, AttemptId::read(owner)?, label))
+        });
+        let label = own.and_then(|(_, _, label)| label.strip_suffix('@'));
+        let label = label.map(|it| it.replace("%2F", "/").replace("%25", "%"));
         Some(Self {
             name: name.to_owned(),
             number,
-            mode: own.map_or(Mode::Exclusive, |(mode, _)| mode),
-            owner: own.map(|(_, owner)| owner),
+            mode: own.map_or(Mode::Exclusive, |(mode, ..)| mode),
+            owner: own.map(|(_, owner, _)| owner),
+            label: label.filter(|label| label::is_valid(label)),
         })
     }
 }
@@ -109,6 +137,28 @@ mod tests {
             ("..", "/%2E."),
         ] {
             assert_eq!(container(&Key::new("", key).unwrap()), name);
+            assert_eq!(key_of(&name[1..]).as_deref(), Some(key));
+        }
+    }
+
+    #[test]
+    fn a_node_of_the_server_is_not_a_container() {
+        for name in ["zookeeper", "%", "%4", "%zz", "%FF"] {
+            assert_eq!(key_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_label_is_read_as_it_was_written() {
+        for label in ["web-3/4711", "a-", "-", "%2F", "a@b@", "%25/"] {
+            let owner = AttemptId::random().labelled(Some(label));
+            for number in ["0000000042", "-2147483648"] {
+                let name = format!("{}{number}", node(Mode::Exclusive, owner));
+                let place = QueueNode::read(&name).unwrap();
+                assert_eq!(place.label.as_deref(), Some(label), "{name}");
+                assert_eq!(place.owner, Some(owner), "{name}");
+                assert!(!name.contains('/'), "{name}");
+            }
         }
     }
 

@@ -159,6 +159,7 @@ impl<'a> AcquireLoop<'a> {
         Error::TimedOut {
             key: self.attempt_guard.attempt.key.clone(),
             waited: LeaseInstant::now().since(self.started),
+            holder: None,
         }
     }
 

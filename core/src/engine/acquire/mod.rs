@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use tracing::Instrument;
 
-use super::{AcquireRequest, BusyPolicy, Engine, Hold, NotAcquired};
+use super::{AcquireRequest, BusyPolicy, Engine, Hold, NotAcquired, bounded};
 use crate::Error;
 use crate::backend::AttemptAnswer;
 use crate::clock::{ClockReading, LeaseInstant};
@@ -28,7 +28,7 @@ impl Engine {
         patience: BusyPolicy,
     ) -> Result<Hold, NotAcquired> {
         let started = ClockReading::now();
-        let acquisition = Acquisition::start(&wanted.key, options, started.moment);
+        let acquisition = Acquisition::start(&wanted.key, self.label, options, started.moment);
         let span = acquisition.span();
         let begun = span.in_scope(|| self.begin(wanted, options, patience, started));
         let mut search = match begun {
@@ -36,6 +36,17 @@ impl Engine {
             FirstStep::Over(result) => return finished(acquisition, result),
         };
         finished(acquisition, search.run(wanted).instrument(span).await)
+    }
+
+    /// Adds the current holder to the error of an acquire that timed out, if the backend reports the holder in time.
+    pub(crate) async fn name_holder(&self, mut error: Error) -> Error {
+        if let Error::TimedOut { key, holder, .. } = &mut error
+            && let Ok(seen) = bounded(self.limits.command, self.backend().inspect(key)).await
+            && let Some(first) = seen.held_by.into_iter().next()
+        {
+            *holder = Some(first.label.unwrap_or(first.id).into());
+        }
+        error
     }
 
     /// Runs the first step. If the backend grants immediately, the loop is not created.

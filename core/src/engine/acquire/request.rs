@@ -32,7 +32,7 @@ impl AcquireRequest {
         options: &LockOptions,
         patience: BusyPolicy,
     ) -> Attempt {
-        let owner = engine.backend().attempt_id();
+        let owner = engine.backend().attempt_id().labelled(Some(engine.label));
         let queue = patience == BusyPolicy::Wait;
         let limit = engine.limits.command.min(options.ttl);
         Attempt::by(owner, self.key.clone(), options.lease_ttl(), queue)
@@ -42,5 +42,6 @@ impl AcquireRequest {
             // Also the first lease must last for `hold_at_least`, so the backend must not grant a shorter lease.
             .renewed(options.renewal && options.hold_at_least.is_none())
             .once(self.once)
+            .named(options.name)
     }
 }

@@ -60,7 +60,7 @@ impl Lease {
         options: &LockOptions,
         runtime: Runtime,
     ) -> Self {
-        events::held();
+        events::held(&claim);
         Self {
             claim,
             runtime,
@@ -83,7 +83,7 @@ impl Lease {
 
     /// Returns the lease of a claim that replaces this one, granted by a request sent at `sent`.
     pub(super) fn continued(&self, claim: Claim, granted: Duration, sent: LeaseInstant) -> Self {
-        events::held();
+        events::held(&claim);
         let (last_moment, taken_until) = {
             let state = self.state.lock();
             (state.last_moment, state.taken_until)

@@ -15,7 +15,8 @@ use crate::{Error, FencingToken, Key, Lock, Operation};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leader {
-    /// A name of the leader: a short hash of the id of its attempt, as in events and spans.
+    /// The [label](crate::LockManagerBuilder::label) of the leader's manager. `None` if the leader does not have a label,
+    /// because it uses a version without labels or another program.
     pub label: Option<String>,
     /// The fencing token of the term. Each term has a larger token than all earlier terms.
     pub token: FencingToken,
@@ -87,8 +88,9 @@ impl Observer {
 
 /// Returns the leader, unless the holder is another program or has not confirmed its grant.
 fn leader(seen: Inspection) -> Option<Leader> {
+    let holder = seen.held_by.into_iter().next();
     Some(Leader {
-        label: seen.owner,
+        label: holder.and_then(|holder| holder.label),
         token: seen.token?,
         since: seen.granted_at,
     })

@@ -91,6 +91,13 @@ pub trait LockDatabase: Connect {
         claims: &'c [&'c Claim],
     ) -> Answer<'c, Vec<AttemptId>>;
 
+    /// Reads the rows with leases of 100 keys, from the key `from` on.
+    fn list<'c>(
+        connection: &'c mut Self::Connection,
+        prepare: bool,
+        from: &'c str,
+    ) -> Answer<'c, Vec<(String, Reading)>>;
+
     /// Deletes the old rows among the next 1000 keys after `after`.
     fn sweep<'c>(
         connection: &'c mut Self::Connection,
@@ -145,8 +152,24 @@ macro_rules! shared_statements {
                     .bind(after.kept_until)
                     .bind(after.closed_until)
                     .bind(after.state.as_deref())
+                    .bind(after.label.as_deref())
                     .bind(expiry);
                 Ok(insert.execute(connection).await?.rows_affected() > 0)
+            })
+        }
+
+        fn list<'c>(
+            connection: &'c mut $connection,
+            prepare: bool,
+            from: &'c str,
+        ) -> Answer<'c, Vec<(String, Reading)>> {
+            Box::pin(async move {
+                let list = query(LIST, prepare).bind(from);
+                let rows = list.fetch_all(connection).await?;
+                let rows = rows.iter();
+                // The key is a column of bytes on MySQL.
+                rows.map(|row| Ok((row.try_get_unchecked(9)?, reading(row)?)))
+                    .collect()
             })
         }
 
@@ -223,6 +246,7 @@ macro_rules! rows {
                 .bind(after.kept_until)
                 .bind(after.closed_until)
                 .bind(after.state.as_deref())
+                .bind(after.label.as_deref())
                 .bind(key)
                 .bind(after.version)
         }
@@ -239,6 +263,8 @@ macro_rules! rows {
                     kept_until: row.try_get(5)?,
                     closed_until: row.try_get(6)?,
                     state: bytes(row, 7)?,
+                    // The label is a column of bytes on MySQL.
+                    label: row.try_get_unchecked(8)?,
                 }),
             };
             Ok(Reading {

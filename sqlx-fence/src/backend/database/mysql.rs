@@ -41,14 +41,14 @@ macro_rules! is_free {
 /// Returns the token as the id of the last inserted row, or 0 if the lock is not free. The server assigns the columns
 /// from left to right, so the columns of the condition are last.
 const TAKE: &str = concat!(
-    "INSERT INTO leasehold_locks (lock_key, version, owner, token, expires_at, kept_until, closed_until) \
+    "INSERT INTO leasehold_locks (lock_key, version, owner, token, expires_at, kept_until, closed_until, label) \
      SELECT ?, ",
     now!(),
     ", ?, LAST_INSERT_ID(",
     now!(),
     "), ",
     now!(),
-    " + ?, 0, 0 FROM DUAL WHERE ",
+    " + ?, 0, 0, ? FROM DUAL WHERE ",
     now!(),
     " < ? \
      ON DUPLICATE KEY UPDATE \
@@ -61,6 +61,9 @@ const TAKE: &str = concat!(
          state = IF(",
     is_free!(),
     ", NULL, state), \
+         label = IF(",
+    is_free!(),
+    ", ?, label), \
          token = IF(",
     is_free!(),
     ", LAST_INSERT_ID(GREATEST(",
@@ -77,19 +80,19 @@ const TAKE: &str = concat!(
 const READ: &str = concat!(
     "SELECT ",
     now!(),
-    ", version, owner, token, expires_at, kept_until, closed_until, state \
+    ", version, owner, token, expires_at, kept_until, closed_until, state, label \
      FROM (SELECT 1) AS always LEFT JOIN leasehold_locks ON lock_key = ?"
 );
 
 const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = ?, token = ?, expires_at = ?, \
-     kept_until = ?, closed_until = ?, state = ? WHERE lock_key = ? AND version = ?";
+     kept_until = ?, closed_until = ?, state = ?, label = ? WHERE lock_key = ? AND version = ?";
 
 const INSERT: &str = concat!(
     "INSERT IGNORE INTO leasehold_locks \
-         (lock_key, version, owner, token, expires_at, kept_until, closed_until, state) \
+         (lock_key, version, owner, token, expires_at, kept_until, closed_until, state, label) \
      SELECT ?, ",
     now!(),
-    ", ?, ?, ?, ?, ?, ? FROM DUAL WHERE ",
+    ", ?, ?, ?, ?, ?, ?, ? FROM DUAL WHERE ",
     now!(),
     " < ?"
 );
@@ -114,6 +117,18 @@ const RENEWED: &str = concat!(
 
 const PAGE: &str = "SELECT MAX(lock_key) FROM \
      (SELECT lock_key FROM leasehold_locks WHERE lock_key > ? ORDER BY lock_key LIMIT 1000) AS page";
+
+/// Returns the rows with leases of 100 keys, from this key on.
+const LIST: &str = concat!(
+    "SELECT ",
+    now!(),
+    ", version, owner, token, expires_at, kept_until, closed_until, state, label, lock_key \
+     FROM leasehold_locks WHERE lock_key >= ? AND (expires_at > ",
+    now!(),
+    " OR kept_until > ",
+    now!(),
+    ") ORDER BY lock_key LIMIT 100"
+);
 
 const SWEEP: &str = concat!(
     "DELETE FROM leasehold_locks WHERE lock_key > ? AND lock_key <= ? AND ",
@@ -142,8 +157,10 @@ impl LockDatabase for MySql {
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(ttl)
+                .bind(attempt.owner.label())
                 .bind(expiry)
                 .bind(owner.as_slice())
+                .bind(attempt.owner.label())
                 .bind(ttl);
             let token = take.execute(&mut *connection).await?.last_insert_id();
             match FencingToken::try_from(token.cast_signed()) {

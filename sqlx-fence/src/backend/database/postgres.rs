@@ -42,7 +42,8 @@ macro_rules! columns {
             "version, ",
             hex!("owner"),
             ", token, expires_at, kept_until, closed_until, ",
-            hex!("state")
+            hex!("state"),
+            ", label"
         )
     };
 }
@@ -50,14 +51,14 @@ macro_rules! columns {
 /// Returns the token of the acquired lock, or the row if the lock is not free.
 const TAKE: &str = concat!(
     "WITH taken AS (INSERT INTO leasehold_locks AS l \
-         (lock_key, version, owner, token, expires_at, kept_until, closed_until) \
+         (lock_key, version, owner, token, expires_at, kept_until, closed_until, label) \
      SELECT $1, ",
     now!(),
     ", $2, ",
     now!(),
     ", ",
     now!(),
-    " + $3, 0, 0 WHERE ",
+    " + $3, 0, 0, $5 WHERE ",
     now!(),
     " < $4 \
      ON CONFLICT (lock_key) DO UPDATE SET version = l.version + 1, owner = $2, \
@@ -65,7 +66,7 @@ const TAKE: &str = concat!(
     now!(),
     ", l.token + 1), expires_at = ",
     now!(),
-    " + $3, state = NULL \
+    " + $3, state = NULL, label = $5 \
      WHERE l.expires_at <= ",
     now!(),
     " AND l.kept_until <= ",
@@ -79,7 +80,7 @@ const TAKE: &str = concat!(
      RETURNING token) \
      SELECT ",
     now!(),
-    ", NULL::BIGINT, NULL::TEXT, token, 0::BIGINT, 0::BIGINT, 0::BIGINT, NULL::TEXT FROM taken \
+    ", NULL::BIGINT, NULL::TEXT, token, 0::BIGINT, 0::BIGINT, 0::BIGINT, NULL::TEXT, NULL::TEXT FROM taken \
      UNION ALL \
      SELECT ",
     now!(),
@@ -98,7 +99,7 @@ const READ: &str = concat!(
 );
 
 const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = $1, token = $2, expires_at = $3, \
-     kept_until = $4, closed_until = $5, state = $6 WHERE lock_key = $7 AND version = $8";
+     kept_until = $4, closed_until = $5, state = $6, label = $7 WHERE lock_key = $8 AND version = $9";
 
 const CHANNEL: &str = "leasehold_locks";
 
@@ -113,18 +114,18 @@ const NOTIFY: &str = "SELECT pg_notify('leasehold_locks', $1)";
 
 /// Does the same as `UPDATE`, and notifies the waiters when the change is committed. Returns a row for each waiter.
 const NOTIFYING_UPDATE: &str = "WITH written AS (UPDATE leasehold_locks SET version = version + 1, owner = $1, \
-     token = $2, expires_at = $3, kept_until = $4, closed_until = $5, state = $6 \
-     WHERE lock_key = $7 AND version = $8 RETURNING 1) \
-     SELECT pg_notify('leasehold_locks', waiter)::TEXT FROM written, UNNEST($9::TEXT[]) AS w (waiter)";
+     token = $2, expires_at = $3, kept_until = $4, closed_until = $5, state = $6, label = $7 \
+     WHERE lock_key = $8 AND version = $9 RETURNING 1) \
+     SELECT pg_notify('leasehold_locks', waiter)::TEXT FROM written, UNNEST($10::TEXT[]) AS w (waiter)";
 
 const INSERT: &str = concat!(
     "INSERT INTO leasehold_locks \
-         (lock_key, version, owner, token, expires_at, kept_until, closed_until, state) \
+         (lock_key, version, owner, token, expires_at, kept_until, closed_until, state, label) \
      SELECT $1, ",
     now!(),
-    ", $2, $3, $4, $5, $6, $7 WHERE ",
+    ", $2, $3, $4, $5, $6, $7, $8 WHERE ",
     now!(),
-    " < $8 \
+    " < $9 \
      ON CONFLICT (lock_key) DO NOTHING"
 );
 
@@ -141,6 +142,19 @@ const RENEW: &str = concat!(
 
 const PAGE: &str = "SELECT MAX(lock_key) FROM \
      (SELECT lock_key FROM leasehold_locks WHERE lock_key > $1 ORDER BY lock_key LIMIT 1000) AS page";
+
+/// Returns the rows with leases of 100 keys, from this key on.
+const LIST: &str = concat!(
+    "SELECT ",
+    now!(),
+    ", ",
+    columns!(),
+    ", lock_key FROM leasehold_locks WHERE lock_key >= $1 AND (expires_at > ",
+    now!(),
+    " OR kept_until > ",
+    now!(),
+    ") ORDER BY lock_key LIMIT 100"
+);
 
 const SWEEP: &str = concat!(
     "DELETE FROM leasehold_locks WHERE lock_key > $1 AND lock_key <= $2 AND ",
@@ -217,7 +231,8 @@ impl LockDatabase for Postgres {
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(micros(attempt.ttl))
-                .bind(expiry);
+                .bind(expiry)
+                .bind(attempt.owner.label());
             let Some(row) = take.fetch_optional(&mut *connection).await? else {
                 // The statement is late, or another client has changed the row since the statement began.
                 return Ok(Taken::Busy(

@@ -25,14 +25,14 @@ macro_rules! now {
 }
 
 const TAKE: &str = concat!(
-    "INSERT INTO leasehold_locks (lock_key, version, owner, token, expires_at, kept_until, closed_until) \
+    "INSERT INTO leasehold_locks (lock_key, version, owner, token, expires_at, kept_until, closed_until, label) \
      SELECT $1, ",
     now!(),
     ", $2, ",
     now!(),
     ", ",
     now!(),
-    " + $3, 0, 0 WHERE ",
+    " + $3, 0, 0, $5 WHERE ",
     now!(),
     " < $4 \
      ON CONFLICT (lock_key) DO UPDATE SET version = version + 1, owner = $2, \
@@ -40,7 +40,7 @@ const TAKE: &str = concat!(
     now!(),
     ", token + 1), expires_at = ",
     now!(),
-    " + $3, state = NULL \
+    " + $3, state = NULL, label = $5 \
      WHERE expires_at <= ",
     now!(),
     " AND kept_until <= ",
@@ -58,21 +58,21 @@ const TAKE: &str = concat!(
 const READ: &str = concat!(
     "SELECT ",
     now!(),
-    ", version, owner, token, expires_at, kept_until, closed_until, state \
+    ", version, owner, token, expires_at, kept_until, closed_until, state, label \
      FROM (SELECT 1) LEFT JOIN leasehold_locks ON lock_key = $1"
 );
 
 const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = $1, token = $2, expires_at = $3, \
-     kept_until = $4, closed_until = $5, state = $6 WHERE lock_key = $7 AND version = $8";
+     kept_until = $4, closed_until = $5, state = $6, label = $7 WHERE lock_key = $8 AND version = $9";
 
 const INSERT: &str = concat!(
     "INSERT INTO leasehold_locks \
-         (lock_key, version, owner, token, expires_at, kept_until, closed_until, state) \
+         (lock_key, version, owner, token, expires_at, kept_until, closed_until, state, label) \
      SELECT $1, ",
     now!(),
-    ", $2, $3, $4, $5, $6, $7 WHERE ",
+    ", $2, $3, $4, $5, $6, $7, $8 WHERE ",
     now!(),
-    " < $8 \
+    " < $9 \
      ON CONFLICT (lock_key) DO NOTHING"
 );
 
@@ -89,6 +89,18 @@ const RENEW: &str = concat!(
 
 const PAGE: &str = "SELECT MAX(lock_key) FROM \
      (SELECT lock_key FROM leasehold_locks WHERE lock_key > $1 ORDER BY lock_key LIMIT 1000) AS page";
+
+/// Returns the rows with leases of 100 keys, from this key on.
+const LIST: &str = concat!(
+    "SELECT ",
+    now!(),
+    ", version, owner, token, expires_at, kept_until, closed_until, state, label, lock_key \
+     FROM leasehold_locks WHERE lock_key >= $1 AND (expires_at > ",
+    now!(),
+    " OR kept_until > ",
+    now!(),
+    ") ORDER BY lock_key LIMIT 100"
+);
 
 const SWEEP: &str = concat!(
     "DELETE FROM leasehold_locks WHERE lock_key > $1 AND lock_key <= $2 AND ",
@@ -117,7 +129,8 @@ impl LockDatabase for Sqlite {
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(micros(attempt.ttl))
-                .bind(expiry);
+                .bind(expiry)
+                .bind(attempt.owner.label());
             // The driver ignores an error of the commit if it does not fetch all rows.
             let rows = take.fetch_all(&mut *connection).await?;
             let Some(row) = rows.first() else {

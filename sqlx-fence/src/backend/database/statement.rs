@@ -16,34 +16,33 @@ use sqlx::{AssertSqlSafe, PgConnection, Postgres, Type, raw_sql};
 pub(super) enum Statement {
     Prepared(Query<'static, Postgres, PgArguments>),
     Simple {
-        /// The values replace `$1`, `$2` and so on.
-        sql: String,
-        bound: usize,
+        sql: &'static str,
+        /// The literals that replace `$1`, `$2` and so on.
+        values: Vec<String>,
     },
 }
 
-/// Returns a statement without values. The statement must have less than ten values.
+/// Returns a statement without values.
 pub(super) fn query(sql: &'static str, prepare: bool) -> Statement {
     match prepare {
         true => Statement::Prepared(sqlx::query(sql)),
         false => Statement::Simple {
-            sql: sql.to_owned(),
-            bound: 0,
+            sql,
+            values: Vec::new(),
         },
     }
 }
 
 impl Statement {
-    /// Adds the value of the next placeholder. The literals of values contain no `$`.
+    /// Adds the value of the next placeholder.
     pub(super) fn bind<'t>(self, value: impl Literal<'t>) -> Self {
         match self {
             Self::Prepared(query) => Self::Prepared(query.bind(value)),
-            Self::Simple { mut sql, mut bound } => {
-                bound += 1;
+            Self::Simple { sql, mut values } => {
                 let mut literal = String::new();
                 value.push_to(&mut literal);
-                sql = sql.replace(&format!("${bound}"), &literal);
-                Self::Simple { sql, bound }
+                values.push(literal);
+                Self::Simple { sql, values }
             }
         }
     }
@@ -51,7 +50,7 @@ impl Statement {
     pub(super) async fn execute(self, on: &mut PgConnection) -> Result<PgQueryResult, sqlx::Error> {
         match self {
             Self::Prepared(query) => query.execute(on).await,
-            Self::Simple { sql, .. } => raw_sql(AssertSqlSafe(sql)).execute(on).await,
+            Self::Simple { sql, values } => raw_sql(simple(sql, &values)).execute(on).await,
         }
     }
 
@@ -66,16 +65,24 @@ impl Statement {
     ) -> Result<Option<PgRow>, sqlx::Error> {
         match self {
             Self::Prepared(query) => query.fetch_optional(on).await,
-            Self::Simple { sql, .. } => raw_sql(AssertSqlSafe(sql)).fetch_optional(on).await,
+            Self::Simple { sql, values } => raw_sql(simple(sql, &values)).fetch_optional(on).await,
         }
     }
 
     pub(super) async fn fetch_all(self, on: &mut PgConnection) -> Result<Vec<PgRow>, sqlx::Error> {
         match self {
             Self::Prepared(query) => query.fetch_all(on).await,
-            Self::Simple { sql, .. } => raw_sql(AssertSqlSafe(sql)).fetch_all(on).await,
+            Self::Simple { sql, values } => raw_sql(simple(sql, &values)).fetch_all(on).await,
         }
     }
+}
+
+/// Returns a simple query. The literals contain no `$`, and `$10` is replaced before `$1`, with which it begins.
+fn simple(sql: &str, values: &[String]) -> AssertSqlSafe<String> {
+    let values = values.iter().enumerate().rev();
+    AssertSqlSafe(values.fold(sql.to_owned(), |sql, (before, literal)| {
+        sql.replace(&format!("${}", before + 1), literal)
+    }))
 }
 
 /// A value of a statement.
@@ -114,6 +121,15 @@ impl<'t> Literal<'t> for Option<&'t [u8]> {
         match self {
             Some(bytes) => bytes.push_to(sql),
             None => sql.push_str("NULL::BYTEA"),
+        }
+    }
+}
+
+impl<'t> Literal<'t> for Option<&'t str> {
+    fn push_to(&self, sql: &mut String) {
+        match self {
+            Some(text) => text.push_to(sql),
+            None => sql.push_str("NULL::TEXT"),
         }
     }
 }

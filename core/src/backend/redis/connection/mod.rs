@@ -2,6 +2,7 @@
 
 pub(crate) mod bounded_stream;
 pub(crate) mod caller_driven;
+pub(crate) mod client_name;
 pub(crate) mod push_handler;
 pub(crate) mod shared_connection;
 #[cfg(feature = "simulation")]

@@ -3,7 +3,6 @@
 use std::io;
 #[cfg(feature = "credentials-provider")]
 use std::pin::Pin;
-#[cfg(any(feature = "credentials-provider", feature = "tls-rustls"))]
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,6 +25,7 @@ use tokio::net::UnixStream;
 
 use super::bounded_stream::{BoundedStream, Reading};
 use super::caller_driven::Driver;
+use super::client_name;
 #[cfg(feature = "tls-rustls")]
 use super::tls;
 #[cfg(feature = "tls-rustls")]
@@ -50,6 +50,19 @@ pub(crate) struct OpenConnection {
 impl OpenConnection {
     /// Connects to `target`, and accepts replies of at most `most` bytes.
     pub(crate) async fn by(
+        target: &Target,
+        config: AsyncConnectionConfig,
+        within: Duration,
+        most: usize,
+    ) -> RedisResult<Self> {
+        let opened = Self::unnamed(target, config, within, most).await?;
+        if let Some(name) = &target.settings.client_name {
+            Box::pin(client_name::set(opened.connection.clone(), name, within)).await;
+        }
+        Ok(opened)
+    }
+
+    async fn unnamed(
         target: &Target,
         config: AsyncConnectionConfig,
         within: Duration,
@@ -198,6 +211,7 @@ mod sealed {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConnectionSettings {
     pub(crate) tcp: Option<TcpSettings>,
+    pub(crate) client_name: Option<Arc<str>>,
     /// A `Client` of the `redis` crate does not expose its certificates, so the crate must open the connections of such
     /// a client. On such connections this crate limits neither the size of a reply nor the input per poll.
     #[cfg(feature = "tls-rustls")]
@@ -229,10 +243,6 @@ impl std::fmt::Debug for Credentials {
 #[derive(Clone)]
 pub(crate) struct Target {
     client: Client,
-    #[cfg_attr(
-        not(any(feature = "credentials-provider", feature = "tls-rustls")),
-        expect(dead_code, reason = "TCP settings are those of the client")
-    )]
     settings: ConnectionSettings,
 }
 

@@ -98,7 +98,7 @@ impl AcquireCommand {
         if !is_usual {
             command.arg(&*written(self.mode));
             match &self.handover {
-                Some(handover) => command.arg(handover.giver.written(&mut buffer)),
+                Some(handover) => command.arg(handover.giver.written_bare(&mut buffer)),
                 None => command.arg(""),
             };
             command.arg(flag(terms.heal));

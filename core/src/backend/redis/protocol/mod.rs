@@ -1,6 +1,7 @@
 //! Encodes requests to the scripts, and parses their replies.
 
 pub(crate) mod acquire_command;
+pub(crate) mod inspection;
 pub(crate) mod release_command;
 pub(crate) mod reply;
 pub(crate) mod unanswered_requests;

@@ -93,7 +93,7 @@ impl ReleaseCommand {
 impl Successor {
     fn in_one_word(self) -> String {
         let expiry = self.expiry.map_or_else(String::new, |it| it.to_string());
-        format!("{} {expiry}", self.owner.reveal())
+        format!("{} {expiry}", self.owner.written(&mut AttemptId::buffer()))
     }
 }
 

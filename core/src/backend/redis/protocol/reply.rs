@@ -1,12 +1,11 @@
 //! Parses the replies of the scripts.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use redis::{FromRedisValue, Value, from_redis_value};
 
-use crate::backend::{BackendError, Inspection, Outcome, Refusal};
-use crate::{AttemptId, FencingToken};
+use crate::FencingToken;
+use crate::backend::{BackendError, Outcome, Refusal};
 
 /// The number of characters of an unexpected reply that an error contains.
 const MAX_SHOWN: usize = 256;
@@ -150,36 +149,6 @@ pub(crate) fn digits(value: Value, count: usize) -> Result<Vec<bool>, BackendErr
     let said: Option<Vec<bool>> = said.collect();
     said.filter(|said| said.len() == count)
         .ok_or_else(|| unexpected_reply(&[&digits]))
-}
-
-pub(crate) fn inspected(value: Value) -> Result<Inspection, BackendError> {
-    let (holder, rest) = holder_first(value)?;
-    let fields: Vec<&str> = rest.iter().map(String::as_str).collect();
-    let [token, left, holders, waiting] = fields[..] else {
-        return Err(unexpected_reply(&fields));
-    };
-    let token = token.parse::<FencingToken>().ok();
-    Ok(Inspection {
-        owner: (!holder.is_empty()).then(|| holder_shown(&holder)),
-        token,
-        granted_at: token.map(FencingToken::generated_at),
-        expires_in: millis(left),
-        holders: holders.parse().map_err(|_| unexpected_reply(&fields))?,
-        waiting: waiting.parse().map_err(|_| unexpected_reply(&fields))?,
-    })
-}
-
-/// Parses a reply whose first word is a holder. The id of another program may be any bytes.
-pub(crate) fn holder_first(value: Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
-    let mut words: VecDeque<Value> = read::<Vec<Value>>(value)?.into();
-    let holder = words.pop_front().ok_or_else(|| unexpected_reply(&[]))?;
-    let rest = words.into_iter().map(read).collect::<Result<_, _>>()?;
-    Ok((read(holder)?, rest))
-}
-
-/// Returns the text that represents a holder.
-pub(crate) fn holder_shown(holder: &[u8]) -> String {
-    AttemptId::shown(shown(holder))
 }
 
 /// Returns bytes as text, lossily.

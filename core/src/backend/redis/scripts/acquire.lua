@@ -19,12 +19,13 @@ local mine = holder == owner or has_share(owner)
 if not mine and previous_owner ~= '' then
   -- In a handover, the caller accepts the lock from the previous owner if the caller's token and secret are correct.
   -- This is possible only once. The previous owner had confirmed its own grant. So the last token belongs to the
-  -- previous owner, and the previous owner does not have a position in the queue.
+  -- previous owner, and the previous owner does not have a position in the queue. The caller knows the previous owner
+  -- without its label.
   local handover, noted = KEYS[8] or aux_key(queue, 'handover'), nil
-  if holder == previous_owner and token_owner == previous_owner and not redis.call('ZSCORE', queue, previous_owner) then
+  if holder and string.sub(holder, 1, 36) == previous_owner and token_owner == holder and not redis.call('ZSCORE', queue, holder) then
     noted = redis.call('GET', handover)
   end
-  if not noted or noted ~= previous_owner .. ' ' .. (ARGV[8] or '') or not string.find(noted, ' ' .. token .. ' ', 1, true) then
+  if not noted or noted ~= holder .. ' ' .. (ARGV[8] or '') or not string.find(noted, ' ' .. token .. ' ', 1, true) then
     return 'spent ' .. now_text
   end
   -- From here on the previous owner cannot release the lock, so a tombstone makes the server refuse duplicate requests

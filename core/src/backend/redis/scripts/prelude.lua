@@ -6,7 +6,10 @@
 -- call names all keys. Defining these functions takes as long as a read, so the common case comes before these
 -- definitions.
 --
--- The lock's key contains the id of its only holder, or one of two markers if the lock can have several holders. With a
+-- An owner is an id of 36 characters, usually followed by `@` and the label of its manager. The names of tombstones
+-- contain the id without the label.
+--
+-- The lock's key contains its only holder, or one of two markers if the lock can have several holders. With a
 -- marker, `shares` has a member for each shared holder or permit, scored with the end of its lease. The lock's key
 -- expires with the last of these members.
 

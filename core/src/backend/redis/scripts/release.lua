@@ -16,7 +16,7 @@ end
 -- expire. The tombstone lasts a millisecond longer, because the server expires keys by another clock.
 if copies_until > now then
   local tombstone_ms = math.ceil((copies_until - now) / 1000) + 1
-  local set = redis.pcall('SET', KEYS[4] or aux_key(queue, 'sealed:' .. owner), '1', 'PX', number(tombstone_ms))
+  local set = redis.pcall('SET', KEYS[4] or aux_key(queue, 'sealed:' .. string.sub(owner, 1, 36)), '1', 'PX', number(tombstone_ms))
   if type(set) == 'table' and set.err then
     return 'unsealed'
   end

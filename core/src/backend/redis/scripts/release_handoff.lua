@@ -9,7 +9,7 @@ if successor_expiry then
   -- This is equivalent to the release followed by the successor's acquire. If there are waiters in the queue, the
   -- successor is behind them (in-order), and sends its own request. An abandoned attempt must not acquire the lock
   -- (no-ghost).
-  local successor_tombstone = KEYS[7] or aux_key(queue, 'sealed:' .. successor)
+  local successor_tombstone = KEYS[7] or aux_key(queue, 'sealed:' .. string.sub(successor, 1, 36))
   if copies_until == 0 and redis.call('EXISTS', queue, successor_tombstone) == 0 then
     local found = redis.call('MGET', lock, fence)
     local now, now_text = time()

@@ -263,7 +263,7 @@ impl AsyncPushSender for WaiterRegistry {
         if matches!(push.kind, PushKind::Message | PushKind::SMessage)
             && let Some(payload) = push.data.into_iter().nth(1)
             && let Ok(owner) = from_redis_value::<String>(payload)
-            && let Some(owner) = AttemptId::read(&owner)
+            && let Some(owner) = AttemptId::read_written(&owner)
         {
             self.wake_one(owner);
         }
