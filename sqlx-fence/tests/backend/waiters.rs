@@ -148,6 +148,27 @@ async fn a_dead_waiter_loses_its_grant() {
     );
 }
 
+/// Checks that a poll begins the grant of a dead waiter when the lease of a dead holder ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_waiter_of_a_dead_holder_loses_its_grant() {
+    const LEASE: Duration = Duration::from_millis(500);
+    let file = crate::sqlite::LockFile::create().await;
+    let key = Key::new("", "dead").unwrap();
+    let died = SqlBackend::<Sqlite>::new(file.pool.clone());
+    take(&died, &Attempt::new(key.clone(), LEASE, false)).await;
+    queue(&died, &Attempt::new(key.clone(), TTL, true)).await;
+    let (backend, living) = (
+        SqlBackend::<Sqlite>::new(file.pool.clone()),
+        Attempt::new(key, TTL, true),
+    );
+    let begin = Instant::now();
+    queue_for(&backend, &living).await;
+    let waited = begin.elapsed();
+    // The lease, the grant of 2 s, and a poll after each of them.
+    assert!(waited >= Duration::from_secs(2), "{waited:?}");
+    assert!(waited < LEASE + Duration::from_secs(3), "{waited:?}");
+}
+
 /// Checks the order of many waiters of two processes.
 async fn waiters_are_served_in_order<DB: LockDatabase>(pool: &Pool<DB>) {
     let key = Key::new("", "in order").unwrap();

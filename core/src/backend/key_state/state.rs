@@ -295,12 +295,16 @@ impl<W: Default> KeyState<W> {
     }
 
     /// Renews the positions of these waiters, if one of the positions has the age
-    /// [`renew_after`](super::Timing::renew_after). Waiters with a grant must confirm it instead. Returns whether a
-    /// position was renewed.
+    /// [`renew_after`](super::Timing::renew_after). Waiters with a grant must confirm it instead. Returns whether the
+    /// backend has to store the state: if a position was renewed, or if another waiter received a grant, whose time
+    /// begins when it is stored.
     pub fn keep_positions(&mut self, owners: &HashSet<AttemptId>, step: &mut Step<'_, W>) -> bool {
+        let before: HashSet<AttemptId> = self.holders.iter().map(|it| it.owner).collect();
         self.settle(step);
+        let known = |it: &Holder| before.contains(&it.owner) || owners.contains(&it.owner);
+        let granted = !self.holders.iter().all(known);
         let waiting: HashSet<AttemptId> = self.waiting().filter(|it| owners.contains(it)).collect();
-        self.queue.keep(&waiting, step)
+        self.queue.keep(&waiting, step) || granted
     }
 
     /// Returns the waiters without a grant, in the order of the queue.
