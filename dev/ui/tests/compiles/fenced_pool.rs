@@ -64,7 +64,7 @@ async fn a_write_after_the_loss() {
     let guard = locks.lock("order:42").acquire().await.unwrap();
     let late = guard.handle();
     guard.release().await.unwrap();
-    assert_remedy(late.scope(pay(&pool())).await, "acquire it again");
+    assert_remedy(late.scope(pay(&pool())).await, "acquire the lock again");
 }
 
 #[tokio::test]
