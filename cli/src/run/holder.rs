@@ -155,6 +155,11 @@ async fn watch(
     let mut deadline = Deadline::of(|| guard.valid_for());
     let mut sent = channel.send(&ToSupervisor::Deadline(deadline));
     loop {
+        // If the supervisor has ended, its last message says why.
+        sent = sent.or_else(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Ok(()),
+            _ => Err(error),
+        });
         if sent.is_err() || (kill && now() >= deadline.last_kill_at()) {
             processes.kill().await;
             return match guard.is_valid() && sent.is_err() {

@@ -10,10 +10,14 @@ use rustix::process::{Pid, Signal, kill_process};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Prepares the program, without a URL in the environment. It ignores no signal, even if the tests run in the background
-/// of a shell, which makes them ignore SIGINT.
+/// of a shell, which makes them ignore SIGINT. It has its own session: if a process group becomes orphaned while one of
+/// its processes is stopped, the kernel sends SIGHUP to the whole group.
 pub(crate) fn leasehold() -> ChildBuilder {
-    let with_signals = ChildProcess::of("env").arg("--default-signal=HUP,INT,QUIT");
-    let leasehold = with_signals.arg(env!("CARGO_BIN_EXE_leasehold"));
+    let leasehold = ChildProcess::of("setsid").args([
+        "env",
+        "--default-signal=HUP,INT,QUIT",
+        env!("CARGO_BIN_EXE_leasehold"),
+    ]);
     leasehold.env("LEASEHOLD_URL", "")
 }
 
