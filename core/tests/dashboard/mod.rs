@@ -88,7 +88,7 @@ fn fields<'a>(json: &'a Value, names: &[&str]) -> Vec<&'a str> {
     }
 }
 
-/// Returns the PromQL of the dashboard.
+/// Returns the queries of the dashboard.
 fn expressions() -> String {
     let json: Value = serde_json::from_str(&guide("dashboard.json")).unwrap();
     fields(&json, &["expr", "query", "definition"]).join("\n")
