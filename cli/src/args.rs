@@ -133,7 +133,10 @@ pub(crate) struct KeyArgs {
     pub(crate) json: bool,
 }
 
-/// Lists the locks that are held, by all clients of the backend.
+/// Lists the locks that are held by all clients of the backend, sorted by key.
+///
+/// HOLDERS is the number of holders, or of permits in use. HELD FOR is the time since the only holder acquired the lock,
+/// by the clocks of the backend and of this machine. EXPIRES IN is the remaining time of the longest lease.
 ///
 /// On Redis, the list takes one pass over all keys of the server, in short commands. Redlock does not support lists.
 #[derive(Debug, clap::Args)]
@@ -143,7 +146,7 @@ pub(crate) struct ListArgs {
     /// The beginning of the keys, such as `order:` [default: all keys]
     #[arg(default_value = "", hide_default_value = true)]
     pub(crate) key_prefix: String,
-    /// Print JSON: one line for each lock
+    /// Print JSON: one line for each lock, in the order of the backend
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -8,7 +8,7 @@ use leasehold::{FencingToken, ListedLock, LockManager};
 use serde_json::{Value, json};
 
 use crate::args::{KeyArgs, ListArgs, ReleaseArgs, WatchArgs};
-use crate::table::{self, expires, shown};
+use crate::table::{self, held_for, or_dash, rounded, seconds, shown};
 
 /// Shows the holders of a lock.
 pub(crate) async fn inspect(args: KeyArgs) -> anyhow::Result<u8> {
@@ -50,18 +50,17 @@ pub(crate) async fn release(args: ReleaseArgs) -> anyhow::Result<u8> {
     Ok(0)
 }
 
-/// Lists the locks that are held, in the order of the backend.
+/// Lists the locks that are held: as a table that is sorted by key, or as JSON in the order of the backend.
 pub(crate) async fn list(args: ListArgs) -> anyhow::Result<u8> {
     let locks = args.connection.connect(None).await?;
-    let mut list = locks.list(&args.key_prefix);
     if !args.json {
-        print(table::header())?;
+        let held = sorted(&locks, &args.key_prefix).await?;
+        print(table::lines(&held).join("\n"))?;
+        return Ok(0);
     }
+    let mut list = locks.list(&args.key_prefix);
     while let Some(lock) = list.next().await? {
-        match args.json {
-            true => print(as_json(&lock.key, &lock.state))?,
-            false => print(table::row(&lock))?,
-        }
+        print(as_json(&lock.key, &lock.state))?;
     }
     Ok(0)
 }
@@ -117,6 +116,7 @@ fn as_json(key: &str, seen: &Inspection) -> Value {
         "waiting": seen.waiting,
         "owner": seen.owner,
         "token": seen.token.map(FencingToken::get),
+        "held_for_ms": held_for(seen).map(|time| time.as_millis()),
         "expires_in_ms": seen.expires_in.map(|left| left.as_millis()),
     })
 }
@@ -126,8 +126,10 @@ fn as_text(key: &str, seen: &Inspection) -> String {
     lines.push(format!("holders  {}", seen.holders));
     lines.push(format!("waiting  {}", seen.waiting));
     lines.extend(seen.token.map(|it| format!("token    {it}")));
+    lines.extend(held_for(seen).map(|it| format!("held for {}", rounded(it))));
     lines.extend(seen.held_by.iter().map(|it| {
-        let (name, left) = (shown(it), expires(it.expires_in));
+        let name = shown(it);
+        let left = or_dash(it.expires_in.map(|left| format!("in {}", seconds(left))));
         let id = it.id.escape_debug();
         format!(
             "held by  {name}, id {id}, permits {}, expires {left}",

@@ -53,11 +53,19 @@ fn execute(args: Args) -> anyhow::Result<u8> {
         match args.command {
             Command::Run(args) => run::holder::run(args).await,
             Command::Supervise(args) => run::supervisor::supervise(args).await,
-            Command::Inspect(args) => held_locks::inspect(args).await,
-            Command::List(args) => held_locks::list(args).await,
-            Command::Watch(args) => held_locks::watch(args).await,
-            Command::Release(args) => held_locks::release(args).await,
+            Command::Inspect(args) => until_closed(held_locks::inspect(args).await),
+            Command::List(args) => until_closed(held_locks::list(args).await),
+            Command::Watch(args) => until_closed(held_locks::watch(args).await),
+            Command::Release(args) => until_closed(held_locks::release(args).await),
         }
+    })
+}
+
+/// Returns success if the reader of the output has closed the pipe, as `head` does.
+fn until_closed(result: anyhow::Result<u8>) -> anyhow::Result<u8> {
+    result.or_else(|error| match error.downcast_ref::<io::Error>() {
+        Some(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Ok(0),
+        _ => Err(error),
     })
 }
 

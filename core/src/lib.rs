@@ -362,6 +362,8 @@ mod guide {
     struct Testing;
     #[doc = include_str!("../../docs/guide/11-production.md")]
     struct Production;
-    #[doc = include_str!("../../docs/guide/12-comparison.md")]
+    #[doc = include_str!("../../docs/guide/12-operate.md")]
+    struct Operate;
+    #[doc = include_str!("../../docs/guide/13-comparison.md")]
     struct Comparison;
 }

@@ -1,6 +1,7 @@
 //! The names of the metrics are part of the public API.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod dashboard;
 mod life;
 
 use std::collections::BTreeMap;
@@ -10,17 +11,23 @@ use std::time::Duration;
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{EndReason, Error, LockManager, ReentrancyScope};
+use metrics::Recorder;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+
+/// Records the metrics of a life.
+fn record(recorder: &dyn Recorder, life: impl Future<Output = ()>) {
+    metrics::with_local_recorder(recorder, || {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(life);
+    });
+}
 
 /// Returns the metrics of a life, by name and labels.
 fn counted(life: impl Future<Output = ()>) -> BTreeMap<String, String> {
     let recorder = DebuggingRecorder::new();
     let snapshots = recorder.snapshotter();
-    metrics::with_local_recorder(&recorder, || {
-        let mut runtime = tokio::runtime::Builder::new_current_thread();
-        let runtime = runtime.enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(life);
-    });
+    record(&recorder, life);
     let mut counts = BTreeMap::new();
     for (key, unit, description, value) in snapshots.snapshot().into_vec() {
         let described = unit.is_some() && description.is_some_and(|it| !it.is_empty());

@@ -1,12 +1,13 @@
 //! `leasehold inspect`, `list`, `watch` and `release`.
 
-use std::process::Command;
+use std::io;
+use std::process::{Command, Stdio};
 
 use leasehold::LockManager;
 use leasehold_testkit::servers::RedisServer;
 use serde_json::{Value, json};
 
-use crate::program::{PATIENCE, code, leasehold, run};
+use crate::program::{PATIENCE, code, leasehold, run, until};
 
 /// Returns the exit code, the output, and the error output.
 fn execute(url: &str, arguments: &[&str]) -> (i32, String, String) {
@@ -177,9 +178,28 @@ async fn list_shows_the_held_locks_under_a_prefix() {
     let (code, text) = output(&["list", "order:"], &server);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!((code, lines.len()), (0, 2), "{text}");
-    assert!(lines[0].starts_with("KEY"), "{text}");
-    let words: Vec<&str> = lines[1].split_whitespace().collect();
-    assert_eq!(words[..3], ["order:1", "api-7", "1"], "{text}");
+    let words = |line: &str| {
+        line.split("  ")
+            .map(|it| it.trim().to_owned())
+            .filter(|it| !it.is_empty())
+            .collect::<Vec<_>>()
+    };
+    let header = [
+        "KEY",
+        "HOLDERS",
+        "WAITING",
+        "HELD FOR",
+        "EXPIRES IN",
+        "HELD BY",
+    ];
+    assert_eq!(words(lines[0]), header, "{text}");
+    let order = words(lines[1]);
+    assert_eq!(
+        (order.len(), &order[..3]),
+        (6, &["order:1", "1", "0"].map(str::to_owned)[..]),
+        "{text}"
+    );
+    assert_eq!(order[5], "api-7", "{text}");
 
     let (code, text) = output(&["list", "--json"], &server);
     let locks = text.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -188,6 +208,69 @@ async fn list_shows_the_held_locks_under_a_prefix() {
     assert_eq!((code, locks.len()), (0, 2), "{text}");
     assert_eq!(locks[0]["key"], "invoice:1");
     assert_eq!(locks[1]["held_by"][0]["label"], "api-7");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_is_sorted_and_names_three_holders_and_their_permits() {
+    let server = RedisServer::start().await.unwrap();
+    let mut uploads = Vec::new();
+    for label in ["one", "two", "three", "four", "five"] {
+        let permit = labelled(&server, label).await.semaphore("uploads", 5);
+        uploads.push(permit.acquire().await.unwrap());
+    }
+    let locks = labelled(&server, "api-7").await;
+    let _pair = locks.semaphore("pair", 2).acquire_many(2).await.unwrap();
+    let mut others = Vec::new();
+    for key in ["z", "b", "y", "a", "x"] {
+        others.push(locks.lock(key).acquire().await.unwrap());
+    }
+
+    let (_, text) = output(&["list"], &server);
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    let keys = lines.iter().map(|line| line.split(' ').next().unwrap());
+    let sorted = ["a", "b", "pair", "uploads", "x", "y", "z"];
+    assert_eq!(keys.collect::<Vec<_>>(), sorted, "{text}");
+    assert!(lines[2].ends_with("  api-7 ×2"), "{text}");
+    let words: Vec<&str> = lines[3].split_whitespace().collect();
+    assert_eq!((words[1], words[3]), ("5", "-"), "{text}");
+    assert!(lines[3].ends_with("  five, four, one and 2 more"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn list_and_inspect_show_how_long_a_lock_has_been_held() {
+    let server = RedisServer::start().await.unwrap();
+    let locks = labelled(&server, "api-7").await;
+    let _guard = locks.lock("k").acquire().await.unwrap();
+    let held_for = || {
+        let (_, text) = output(&["inspect", "k", "--json"], &server);
+        let seen: Value = serde_json::from_str(&text).unwrap();
+        seen["held_for_ms"].as_u64().unwrap()
+    };
+    until("a second has passed", || held_for() >= 1000).await;
+    let (_, text) = output(&["inspect", "k"], &server);
+    assert!(text.contains("held for "), "{text}");
+    let (_, list) = output(&["list"], &server);
+    let held = list.lines().nth(1).unwrap().split_whitespace().nth(3);
+    assert!(
+        held.is_some_and(|it| it.ends_with('s') && it != "0s"),
+        "{list}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_closes_the_pipe_ends_list_and_watch_without_an_error() {
+    let server = RedisServer::start().await.unwrap();
+    for command in ["list", "watch"] {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        let mut program = Command::new(env!("CARGO_BIN_EXE_leasehold"));
+        program
+            .args([command, "--url", &server.url()])
+            .stdout(writer);
+        let output = program.stderr(Stdio::piped()).output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), errors.as_str()), (Some(0), ""));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
