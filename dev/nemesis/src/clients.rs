@@ -25,6 +25,8 @@ pub enum Task {
     Schedule(Schedule),
     /// Acquires, holds and releases the key until it is killed.
     Compete(Compete),
+    /// Changes data in the database of the locks until it is killed.
+    Change(Change),
     /// Campaigns in an election, prints `leads TOKEN` in each term, and follows its input.
     Campaign(Campaign),
 }
@@ -82,6 +84,18 @@ pub struct Compete {
     pub pause: Duration,
     /// The file in which the acquisitions are recorded.
     pub file: PathBuf,
+}
+
+/// A task with transactions that read a counter and overwrite it later, under the lock. The client prints `committed ID
+/// MOMENT` after each commit.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Change {
+    /// Whether the transactions commit only while the lock is held.
+    pub checked: bool,
+    /// The TTL of each lock.
+    pub ttl: Duration,
+    /// The longest time between the read and the write.
+    pub think: Duration,
 }
 
 /// Prepares a process of `program`, which is the binary `client`.

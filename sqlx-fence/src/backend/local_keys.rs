@@ -3,15 +3,20 @@
 use std::collections::{HashMap, HashSet};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use leasehold::{AttemptId, Key};
 use tokio::sync::Notify;
+use tokio::time::sleep_until;
 
 use super::changes::Change;
 use super::polls::Polls;
 
 /// The smallest number of keys at which unused keys are removed.
 const MANY: usize = 64;
+
+/// The time after which a task that has not finished its write counts as stopped.
+const STOPPED_AFTER: Duration = Duration::from_millis(250);
 
 /// The keys that this process uses now.
 #[derive(Debug, Default)]
@@ -37,7 +42,7 @@ impl LocalKeys {
             keys.keys.retain(|_, it| it.strong_count() > 0);
             keys.limit = keys.keys.len() * 2;
         }
-        let local = Arc::default();
+        let local = Arc::new(LocalKey::new());
         keys.keys.insert(key.clone(), Arc::downgrade(&local));
         local
     }
@@ -50,18 +55,48 @@ impl LocalKeys {
 }
 
 /// A key that at least one task changes or waits for.
-#[derive(Default)]
 pub(super) struct LocalKey {
     /// The changes that are not written yet, in the order of their arrival.
     changes: Mutex<Vec<Box<dyn Change>>>,
     /// The task that has this mutex writes the changes of all tasks.
     pub(super) turn: tokio::sync::Mutex<()>,
+    /// When a task last began to write.
+    wrote: Mutex<Instant>,
     /// The waiters inside of `wait`.
     waiting: Mutex<HashMap<AttemptId, Arc<Notify>>>,
     polls: Mutex<Polls>,
 }
 
 impl LocalKey {
+    fn new() -> Self {
+        Self {
+            changes: Mutex::default(),
+            turn: tokio::sync::Mutex::default(),
+            wrote: Mutex::new(Instant::now()),
+            waiting: Mutex::default(),
+            polls: Mutex::default(),
+        }
+    }
+
+    /// Notes that a task begins to write.
+    pub(super) fn writes(&self) {
+        *lock(&self.wrote) = Instant::now();
+    }
+
+    /// Waits until no task has begun to write for a while, so the task whose turn it is may be stopped. Then it returns
+    /// to only one of the tasks that wait, so that they do not all write concurrently.
+    pub(super) async fn stopped(&self) {
+        loop {
+            let last = *lock(&self.wrote);
+            sleep_until((last + STOPPED_AFTER).into()).await;
+            let mut wrote = lock(&self.wrote);
+            if *wrote == last {
+                *wrote = Instant::now();
+                return;
+            }
+        }
+    }
+
     pub(super) fn push(&self, change: Box<dyn Change>) {
         lock(&self.changes).push(change);
     }

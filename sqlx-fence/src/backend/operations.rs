@@ -25,8 +25,8 @@ use crate::database::Obstacle;
 /// The longest pause before a change is repeated because another client has changed the row.
 const LONGEST_PAUSE: Duration = Duration::from_millis(40);
 
-/// The longest time for which a change waits for its turn.
-const PATIENCE: Duration = Duration::from_millis(250);
+/// The longest time for which a change waits for another task that writes it.
+const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
 impl<DB: LockDatabase> SqlBackend<DB> {
     /// Acquires a free lock in one statement.
@@ -84,13 +84,13 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                 answer = &mut answer => if let Ok(answer) = answer {
                     return answer;
                 },
-                // The task whose turn it is may be stopped, so do not wait for long.
-                _turn = timeout(PATIENCE, local.turn.lock()) => {
-                    self.write_changes(key, &local).await;
-                    if let Ok(answer) = answer.try_recv() {
-                        return answer;
-                    }
-                }
+                _turn = local.turn.lock() => self.write_changes(key, &local).await,
+                // The task whose turn it is may be stopped.
+                () = local.stopped() => self.write_changes(key, &local).await,
+            }
+            // Usually, `write_changes` has written this change. Otherwise another task has taken it before.
+            if let Ok(Ok(answer)) = timeout(ANSWER_LIMIT, answer).await {
+                return answer;
             }
             // The task that took this change was dropped, or is stopped. It may have written the change.
             if !matches!(again, Reason::Attempt(..)) {
@@ -119,6 +119,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let mut changes: Vec<Box<dyn Change>> = Vec::new();
         let mut tries = Tries::default();
         let failed = loop {
+            local.writes();
             changes.extend(local.take_changes());
             changes.retain(|it| !it.is_abandoned());
             if changes.is_empty() {

@@ -1,10 +1,11 @@
-//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, a job that runs once, elections, and
-//! processes without a server that are killed and stopped.
+//! Guarantees across processes: order, tokens, permits, handover, a stopped holder, a job that runs once, elections, data
+//! in the database of the locks, and processes without a server that are killed and stopped.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "tests")]
 
 mod election;
 mod handover;
+mod locked;
 mod order;
 mod pause;
 mod schedule;

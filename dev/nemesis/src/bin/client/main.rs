@@ -7,6 +7,7 @@
 )]
 
 mod campaign;
+mod change;
 mod compete;
 mod hold;
 mod repeat;
@@ -37,6 +38,7 @@ async fn main() -> Result<(), BoxError> {
         Task::Repeat(work) => repeat::repeat(work, &locks).await,
         Task::Schedule(work) => schedule::schedule(&work, &locks).await,
         Task::Compete(work) => compete::compete(work, &locks).await,
+        Task::Change(work) => change::change(work, &url, &locks).await,
         Task::HandOver(ttl) => {
             let guard = locks.lock(KEY).ttl(ttl).acquire().await?;
             println!("ticket {}", guard.hand_over().await?);

@@ -1,0 +1,241 @@
+//! Processes that change data in the database of their locks, without tokens. The processes are killed and stopped, their
+//! connections are cut, and the database is killed and restarted.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use leasehold_nemesis::clients::{Change, Task};
+use leasehold_sqlx::{LockDatabase, ddl};
+use leasehold_testkit::history::Moment;
+use leasehold_testkit::processes::ChildProcess;
+use leasehold_testkit::proxy::Proxy;
+use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
+use sqlx::{Executor, FromRow, IntoArguments, MySql, Pool, Postgres};
+use tokio::time::sleep;
+
+use crate::start;
+
+const TIME: Duration = Duration::from_secs(6);
+const TTL: Duration = Duration::from_millis(500);
+const THINK: Duration = Duration::from_millis(100);
+const PROCESSES: usize = 3;
+
+/// The number of stops after which a control without a lost change fails.
+const STOPS: usize = 40;
+
+/// The time until a process commits again after a fault.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// The processes, and the changes that they have reported.
+struct Writers {
+    url: String,
+    task: Task,
+    running: Vec<ChildProcess>,
+    killed: Vec<ChildProcess>,
+    committed: Vec<String>,
+}
+
+impl Writers {
+    fn start(url: String, checked: bool) -> Self {
+        let task = Task::Change(Change {
+            checked,
+            ttl: TTL,
+            think: THINK,
+        });
+        let running = (0..PROCESSES).map(|_| start(&url, &task)).collect();
+        Self {
+            url,
+            task,
+            running,
+            killed: Vec::new(),
+            committed: Vec::new(),
+        }
+    }
+
+    /// Waits until each process has committed since now.
+    async fn commit(&mut self) {
+        let now = Moment::now();
+        for process in 0..PROCESSES {
+            self.commit_of(process, now).await;
+        }
+    }
+
+    async fn commit_of(&mut self, process: usize, since: Moment) {
+        let is_later = |line: &str| committed(line).is_some_and(|(_, at)| at > since);
+        let line = self.running[process].line_where(PATIENCE, is_later);
+        self.committed.push(line.await.unwrap());
+    }
+
+    /// Stops a process for longer than its lease, until another process has committed.
+    async fn stop_one(&mut self) {
+        sleep(THINK.mul_f64(fastrand::f64())).await;
+        let victim = fastrand::usize(..PROCESSES);
+        self.running[victim].pause().unwrap();
+        sleep(TTL).await;
+        self.commit_of((victim + 1) % PROCESSES, Moment::now())
+            .await;
+        self.running[victim].resume().unwrap();
+    }
+
+    fn kill_one(&mut self) {
+        let mut victim = self.running.swap_remove(fastrand::usize(..PROCESSES));
+        victim.kill();
+        self.killed.push(victim);
+        self.running.push(start(&self.url, &self.task));
+    }
+
+    /// Kills all processes. Returns the ids of the changes that they have reported as committed.
+    async fn end(mut self) -> Vec<String> {
+        for mut process in self.running.into_iter().chain(self.killed) {
+            process.kill();
+            while let Some(line) = process.next_line().await {
+                self.committed.push(line);
+            }
+        }
+        let ids = self.committed.iter().filter_map(|line| committed(line));
+        ids.map(|(id, _)| id.to_owned()).collect()
+    }
+}
+
+/// Returns the id of a change, and when its commit returned.
+fn committed(line: &str) -> Option<(&str, Moment)> {
+    let (id, at) = line.strip_prefix("committed ")?.split_once(' ')?;
+    Some((id, Moment(at.parse().ok()?)))
+}
+
+async fn create<DB>(pool: &Pool<DB>)
+where
+    DB: LockDatabase,
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+{
+    ddl::create_locks(pool).await.unwrap();
+    let mut connection = pool.acquire().await.unwrap();
+    for sql in [
+        "CREATE TABLE counter (value BIGINT)",
+        "INSERT INTO counter VALUES (0)",
+        "CREATE TABLE changes (id VARCHAR(50), value BIGINT)",
+    ] {
+        connection.execute(sql).await.unwrap();
+    }
+}
+
+/// The counter, and the id of each change with the counter's value before it.
+struct Data {
+    counter: i64,
+    changes: Vec<(String, i64)>,
+}
+
+impl Data {
+    async fn read<DB>(pool: &Pool<DB>) -> Self
+    where
+        DB: LockDatabase,
+        for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+        for<'r> (i64,): FromRow<'r, DB::Row>,
+        for<'r> (String, i64): FromRow<'r, DB::Row>,
+        DB::Arguments: IntoArguments<DB>,
+    {
+        let mut connection = pool.acquire().await.unwrap();
+        let counter = sqlx::query_as("SELECT value FROM counter");
+        let (counter,): (i64,) = counter.fetch_one(&mut *connection).await.unwrap();
+        let changes = sqlx::query_as("SELECT id, value FROM changes");
+        let changes = changes.fetch_all(&mut *connection).await.unwrap();
+        Self { counter, changes }
+    }
+
+    /// Returns whether each change has read the result of the change before it.
+    fn is_consistent(&self) -> bool {
+        let read: BTreeSet<i64> = self.changes.iter().map(|it| it.1).collect();
+        read.len() == self.changes.len() && read.into_iter().eq(0..self.counter)
+    }
+}
+
+async fn no_change_is_lost<DB>(pool: &Pool<DB>, url: String, link: &Proxy, restart: impl AsyncFn())
+where
+    DB: LockDatabase,
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+    for<'r> (i64,): FromRow<'r, DB::Row>,
+    for<'r> (String, i64): FromRow<'r, DB::Row>,
+    DB::Arguments: IntoArguments<DB>,
+{
+    create(pool).await;
+    let mut writers = Writers::start(url, true);
+    writers.commit().await;
+    let (begin, mut faults) = (Instant::now(), [0; 4]);
+    while begin.elapsed() < TIME || faults.contains(&0) {
+        sleep(Duration::from_millis(fastrand::u64(20..300))).await;
+        let fault = [0, 0, 0, 1, 1, 2, 2, 3][fastrand::usize(..8)];
+        faults[fault] += 1;
+        match fault {
+            0 => writers.stop_one().await,
+            1 => writers.kill_one(),
+            2 => link.cut(),
+            _ => restart().await,
+        }
+    }
+    writers.commit().await;
+    let committed = writers.end().await;
+    let data = Data::read(pool).await;
+    let [stops, kills, cuts, restarts] = faults;
+    println!(
+        "{} changes, {} confirmed; {stops} stops, {kills} kills, {cuts} cuts, {restarts} restarts",
+        data.counter,
+        committed.len()
+    );
+    assert!(data.is_consistent(), "{} {:?}", data.counter, data.changes);
+    let ids: BTreeSet<&str> = data.changes.iter().map(|it| it.0.as_str()).collect();
+    let lost = committed.iter().find(|it| !ids.contains(it.as_str()));
+    assert_eq!(lost, None);
+}
+
+async fn without_the_check_a_change_is_lost<DB>(pool: &Pool<DB>, url: String)
+where
+    DB: LockDatabase,
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+    for<'r> (i64,): FromRow<'r, DB::Row>,
+    for<'r> (String, i64): FromRow<'r, DB::Row>,
+    DB::Arguments: IntoArguments<DB>,
+{
+    create(pool).await;
+    let mut writers = Writers::start(url, false);
+    let mut stops = 0;
+    while Data::read(pool).await.is_consistent() {
+        assert!(stops < STOPS, "the control has not lost a change");
+        writers.commit().await;
+        writers.stop_one().await;
+        stops += 1;
+    }
+    println!("the control has lost a change after {stops} stops");
+    writers.end().await;
+}
+
+#[tokio::test]
+async fn on_postgres_no_change_under_a_lost_lock_is_committed() {
+    let server = PostgresServer::start().await.unwrap();
+    let link = Proxy::start_bytes(server.port()).await.unwrap();
+    let pool = Pool::<Postgres>::connect(&server.url()).await.unwrap();
+    let restart = async || server.restart().await.unwrap();
+    no_change_is_lost(&pool, server.url_at(link.port()), &link, restart).await;
+}
+
+#[tokio::test]
+async fn on_mariadb_no_change_under_a_lost_lock_is_committed() {
+    let server = MariaDbServer::start().await.unwrap();
+    let link = Proxy::start_bytes(server.port()).await.unwrap();
+    let pool = Pool::<MySql>::connect(&server.url()).await.unwrap();
+    let restart = async || server.restart().await.unwrap();
+    no_change_is_lost(&pool, server.url_at(link.port()), &link, restart).await;
+}
+
+#[tokio::test]
+async fn control_on_postgres_loses_a_change() {
+    let server = PostgresServer::start().await.unwrap();
+    let pool = Pool::<Postgres>::connect(&server.url()).await.unwrap();
+    without_the_check_a_change_is_lost(&pool, server.url()).await;
+}
+
+#[tokio::test]
+async fn control_on_mariadb_loses_a_change() {
+    let server = MariaDbServer::start().await.unwrap();
+    let pool = Pool::<MySql>::connect(&server.url()).await.unwrap();
+    without_the_check_a_change_is_lost(&pool, server.url()).await;
+}
