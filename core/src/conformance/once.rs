@@ -255,7 +255,8 @@ pub async fn the_next_execution_has_a_larger_token<B: Backend>(connect: impl Asy
     };
     let (key, mut last) = (fresh_name("tokens"), None::<FencingToken>);
     for round in 0..6_usize {
-        let keep = Duration::from_millis(50);
+        // A call whose request had no reply finds its outcome with its next request.
+        let keep = Duration::from_millis(300);
         let body = async |lock: crate::LockHandle| Ok::<_, Error>(lock.token().get());
         let token = managers[round % 2].once(&key).keep(keep).run(body).await;
         let token = FencingToken::try_from(token.expect("a result")).expect("a token");
@@ -264,6 +265,6 @@ pub async fn the_next_execution_has_a_larger_token<B: Backend>(connect: impl Asy
             "{token} after {last:?}"
         );
         last = Some(token);
-        sleep(keep * 4).await;
+        sleep(keep * 2).await;
     }
 }

@@ -71,7 +71,8 @@ async fn instance() {
         }
         pause().await;
         tx.commit().await?;
-        pause().await;
+        // A process that is killed here has not recorded the response.
+        sleep(Duration::from_millis(fastrand::u64(0..20))).await;
         Ok::<_, Problem>(response)
     };
     let mut app = Router::new().route("/payments", post(pay));
