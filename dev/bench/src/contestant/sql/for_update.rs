@@ -16,7 +16,8 @@ pub(crate) enum Held {
     MariaDb(Transaction<'static, MySql>),
 }
 
-/// Begins a transaction and locks a row, which it inserts first if it does not exist.
+/// Begins a transaction and locks a row, which it inserts first if it does not exist. It commits the insert explicitly: if
+/// an earlier call was dropped while it began a transaction, sqlx 0.9 keeps that transaction open on its connection.
 macro_rules! lock_row {
     ($pool:expr, $key:expr, select: $select:literal, insert: $insert:literal $(,)?) => {
         loop {
@@ -25,8 +26,9 @@ macro_rules! lock_row {
             if select.fetch_optional(&mut *transaction).await?.is_some() {
                 break transaction;
             }
-            transaction.rollback().await?;
-            sqlx::query($insert).bind($key).execute($pool).await?;
+            let insert = sqlx::query($insert).bind($key);
+            insert.execute(&mut *transaction).await?;
+            transaction.commit().await?;
         }
     };
 }
