@@ -48,9 +48,9 @@ macro_rules! columns {
     };
 }
 
-/// Returns the token of the acquired lock, or the row if the lock is not free.
+/// Returns the token of the acquired lock, or no row if the lock is not free.
 const TAKE: &str = concat!(
-    "WITH taken AS (INSERT INTO leasehold_locks AS l \
+    "INSERT INTO leasehold_locks AS l \
          (lock_key, version, owner, token, expires_at, kept_until, closed_until, label) \
      SELECT $1, ",
     now!(),
@@ -77,16 +77,7 @@ const TAKE: &str = concat!(
          AND ",
     now!(),
     " < $4 \
-     RETURNING token) \
-     SELECT ",
-    now!(),
-    ", NULL::BIGINT, NULL::TEXT, token, 0::BIGINT, 0::BIGINT, 0::BIGINT, NULL::TEXT, NULL::TEXT FROM taken \
-     UNION ALL \
-     SELECT ",
-    now!(),
-    ", ",
-    columns!(),
-    " FROM leasehold_locks WHERE lock_key = $1 AND NOT EXISTS (SELECT FROM taken)"
+     RETURNING token"
 );
 
 /// Returns a row even if the key does not have one, because the caller needs the time.
@@ -234,16 +225,11 @@ impl LockDatabase for Postgres {
                 .bind(expiry)
                 .bind(attempt.owner.label());
             let Some(row) = take.fetch_optional(&mut *connection).await? else {
-                // The statement is late, or another client has changed the row since the statement began.
                 return Ok(Taken::Busy(
                     Self::read(connection, prepare, attempt.key.full()).await?,
                 ));
             };
-            let busy = reading(&row)?;
-            if busy.record.is_some() {
-                return Ok(Taken::Busy(busy));
-            }
-            let token = FencingToken::try_from(row.try_get::<i64, _>(3)?);
+            let token = FencingToken::try_from(row.try_get::<i64, _>(0)?);
             let token = token.map_err(|invalid| sqlx::Error::Decode(invalid.into()))?;
             Ok(Taken::Token(token))
         })

@@ -26,9 +26,11 @@ macro_rules! lock_row {
             if select.fetch_optional(&mut *transaction).await?.is_some() {
                 break transaction;
             }
+            transaction.rollback().await?;
+            let mut insertion = $pool.begin().await?;
             let insert = sqlx::query($insert).bind($key);
-            insert.execute(&mut *transaction).await?;
-            transaction.commit().await?;
+            insert.execute(&mut *insertion).await?;
+            insertion.commit().await?;
         }
     };
 }
