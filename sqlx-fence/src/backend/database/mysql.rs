@@ -24,22 +24,22 @@ macro_rules! now {
     };
 }
 
-/// The condition under which the statement acquires the lock of an existing row.
-macro_rules! is_free {
-    () => {
+/// The value of a column of an existing row: the new value, if the statement has acquired the lock.
+macro_rules! if_acquired {
+    ($column:literal, $new:expr) => {
         concat!(
-            "expires_at <= ",
-            now!(),
-            " AND kept_until <= ",
-            now!(),
-            " AND closed_until <= ",
-            now!()
+            $column,
+            " = IF(LAST_INSERT_ID() > 0, ",
+            $new,
+            ", ",
+            $column,
+            ")"
         )
     };
 }
 
 /// Returns the token as the id of the last inserted row, or 0 if the lock is not free. The server assigns the columns
-/// from left to right, so the columns of the condition are last.
+/// from left to right. The first assignment decides whether the lock is free, and sets this id.
 const TAKE: &str = concat!(
     "INSERT INTO leasehold_locks (lock_key, version, owner, token, expires_at, kept_until, closed_until, label) \
      SELECT ?, ",
@@ -52,28 +52,24 @@ const TAKE: &str = concat!(
     now!(),
     " < ? \
      ON DUPLICATE KEY UPDATE \
-         version = IF(",
-    is_free!(),
-    ", version + 1, version), \
-         owner = IF(",
-    is_free!(),
-    ", ?, owner), \
-         state = IF(",
-    is_free!(),
-    ", NULL, state), \
-         label = IF(",
-    is_free!(),
-    ", ?, label), \
-         token = IF(",
-    is_free!(),
+         token = IF(expires_at <= ",
+    now!(),
+    " AND kept_until <= ",
+    now!(),
+    " AND closed_until <= ",
+    now!(),
     ", LAST_INSERT_ID(GREATEST(",
     now!(),
-    ", token + 1)), token + LAST_INSERT_ID(0)), \
-         expires_at = IF(",
-    is_free!(),
+    ", token + 1)), token + LAST_INSERT_ID(0)), ",
+    if_acquired!("version", "version + 1"),
     ", ",
-    now!(),
-    " + ?, expires_at)"
+    if_acquired!("owner", "VALUES(owner)"),
+    ", ",
+    if_acquired!("state", "NULL"),
+    ", ",
+    if_acquired!("label", "VALUES(label)"),
+    ", ",
+    if_acquired!("expires_at", "VALUES(expires_at)")
 );
 
 /// Returns a row even if the key does not have one, because the caller needs the time.
@@ -152,16 +148,13 @@ impl LockDatabase for MySql {
         expiry: i64,
     ) -> Answer<'c, Taken> {
         Box::pin(async move {
-            let (owner, ttl) = (attempt.owner.to_bytes(), micros(attempt.ttl));
+            let owner = attempt.owner.to_bytes();
             let take = query(TAKE, prepare)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
-                .bind(ttl)
+                .bind(micros(attempt.ttl))
                 .bind(attempt.owner.label())
-                .bind(expiry)
-                .bind(owner.as_slice())
-                .bind(attempt.owner.label())
-                .bind(ttl);
+                .bind(expiry);
             let token = take.execute(&mut *connection).await?.last_insert_id();
             match FencingToken::try_from(token.cast_signed()) {
                 Ok(token) => Ok(Taken::Token(token)),
