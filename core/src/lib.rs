@@ -241,6 +241,9 @@ pub mod backend;
 #[cfg(feature = "blocking")]
 #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]
 pub mod blocking;
+#[cfg(feature = "test-util")]
+#[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+pub mod chaos;
 mod clock;
 #[cfg(feature = "conformance")]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
@@ -251,6 +254,12 @@ mod error;
 mod escaped_text;
 mod event_macro;
 mod events;
+#[cfg(any(feature = "conformance", feature = "test-util"))]
+#[cfg_attr(
+    not(feature = "conformance"),
+    allow(dead_code, unreachable_pub, reason = "`chaos` uses a part of it")
+)]
+mod faulty_backend;
 mod fence;
 mod fencing_token;
 pub mod guarantees;
@@ -260,6 +269,8 @@ mod key;
 mod label;
 mod lock;
 mod lock_set;
+#[cfg(feature = "test-util")]
+mod lock_site;
 #[cfg(feature = "macros")]
 mod macro_support;
 mod manager;

@@ -53,6 +53,20 @@ pub(crate) fn spawn_blocking<R: Send + 'static>(
     Some(runtime.spawn_blocking(body))
 }
 
+/// Builds a runtime on the caller's thread whose clock is paused. It calls `at_rest` when all tasks wait, before the
+/// clock advances. A task that another thread wakes runs after the tasks that are ready.
+#[cfg(feature = "test-util")]
+pub(crate) fn paused_runtime(
+    at_rest: impl Fn() + Send + Sync + 'static,
+) -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .global_queue_interval(u32::MAX)
+        .on_thread_park(at_rest)
+        .build()
+}
+
 /// Returns whether the caller is in a runtime.
 pub(crate) fn in_runtime() -> bool {
     Handle::try_current().is_ok()
