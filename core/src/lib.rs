@@ -332,6 +332,10 @@ pub use schedule::{InvalidSchedule, Schedule, Slot};
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
 pub use leasehold_macros::distributed_lock;
 
+#[cfg(all(feature = "macros", feature = "test-util"))]
+#[cfg_attr(docsrs, doc(cfg(all(feature = "macros", feature = "test-util"))))]
+pub use leasehold_macros::chaos_test;
+
 /// Items that the expansion of `#[distributed_lock]` calls. These items are not public API, and may change in any
 /// release.
 #[cfg(feature = "macros")]

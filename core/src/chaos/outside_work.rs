@@ -1,13 +1,13 @@
-//! Makes work of other threads, such as `SQLite` statements of sqlx, happen at the same point of each run.
+//! Makes statements on other threads, such as those of sqlx on `SQLite`, happen in the same order in each run.
 //!
 //! # Implementation details
 //!
-//! sqlx runs `SQLite` on a thread of its own. It sends each statement together with the current span of `tracing`, and
-//! the thread enters this span around the statement. So during a run the current span is always a span of this module.
-//! The number of its clones is the number of statements in progress. The module lets a thread enter the span only while
-//! the runtime waits for statements. So no statement runs while a task is being polled, and the paused clock does not
-//! advance before all statements have completed.
+//! sqlx runs `SQLite` on a separate thread. It sends each statement together with the current span of `tracing`, and
+//! the thread enters this span around the statement. So during a run the current span is always a span of this module,
+//! and each of its clones has its own id. The module lets the threads enter one span at a time, in the order of their
+//! ids, and only while all tasks of the runtime wait. The paused clock advances when no statement is left.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -21,8 +21,11 @@ use crate::clock::machine_time;
 
 const SPAN: &str = "leasehold.chaos";
 
-/// How long a statement waits for the runtime. Only a runtime that blocks its own thread makes a statement wait so long.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a statement may take. After that the run continues without it, because it may wait for a paused client.
+const STATEMENT: Duration = Duration::from_millis(50);
+
+/// How long a statement waits for its turn. It waits so long only if the runtime's thread is blocked.
+const TURN: Duration = Duration::from_secs(1);
 
 /// The statements that other threads execute for the runtime of a run.
 #[derive(Debug)]
@@ -33,34 +36,67 @@ pub(super) struct OutsideWork {
     span: OnceLock<&'static Metadata<'static>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
-    /// Whether threads may begin a statement.
+    /// Whether a run is in progress. Between the runs, threads may finish at any time.
+    is_running: bool,
+    /// Whether the tasks of the runtime wait, so that a thread may begin a statement.
     is_open: bool,
-    /// The number of statements that were sent.
-    sent: u64,
-    pending: usize,
-    /// The part of `pending` that did not complete in time, such as a statement that waits for a paused client.
-    stuck: usize,
+    /// Whether another thread has woken a client that was not polled since.
+    is_woken: bool,
+    /// The number of wakeups that other threads are delivering.
+    waking: usize,
+    last_id: u64,
+    spans: BTreeMap<u64, Phase>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Sent,
+    Running,
+    /// The statement has completed, did not complete in time, or the span belongs to a task of the runtime.
+    Ignored,
+}
+
+impl State {
+    fn first(&self, phase: Phase) -> Option<u64> {
+        let mut spans = self.spans.iter();
+        spans.find(|it| *it.1 == phase).map(|it| *it.0)
+    }
+
+    fn may_begin(&self, id: u64) -> bool {
+        let is_next = self.first(Phase::Sent).is_none_or(|first| id <= first);
+        !self.is_running || (self.is_open && is_next && self.first(Phase::Running).is_none())
+    }
+
+    fn has_woken(&self) -> bool {
+        self.is_woken && self.waking == 0
+    }
+
+    fn set(&mut self, id: u64, phase: Phase) {
+        if let Some(span) = self.spans.get_mut(&id) {
+            *span = phase;
+        }
+    }
+
+    fn add(&mut self) -> Id {
+        self.last_id += 1;
+        self.spans.insert(self.last_id, Phase::Sent);
+        Id::from_u64(self.last_id)
+    }
 }
 
 impl OutsideWork {
     pub(super) fn new() -> Arc<Self> {
-        let state = State {
-            is_open: true,
-            sent: 0,
-            pending: 0,
-            stuck: 0,
-        };
         Arc::new(Self {
-            state: Mutex::new(state),
+            state: Mutex::default(),
             changed: Condvar::new(),
             runtime_thread: thread::current().id(),
             span: OnceLock::new(),
         })
     }
 
-    /// Returns a dispatcher of `tracing` that counts statements. It records no event.
+    /// Returns a dispatcher of `tracing` that observes the statements. It records no event.
     pub(super) fn dispatcher(self: &Arc<Self>) -> Dispatch {
         let dispatch = Dispatch::new(Statements(Arc::clone(self)));
         // The first span has the metadata for `current_span`.
@@ -68,38 +104,61 @@ impl OutsideWork {
         dispatch
     }
 
-    /// Begins or ends a run. Between the runs, threads may finish at any time.
+    /// Begins or ends a run.
     pub(super) fn set_running(&self, is_running: bool) {
-        self.state.lock().is_open = !is_running;
+        self.state.lock().is_running = is_running;
         self.changed.notify_all();
     }
 
     /// Returns how many statements were sent so far.
     pub(super) fn sent(&self) -> u64 {
-        self.state.lock().sent
+        self.state.lock().last_id
     }
 
-    /// Lets other threads work until all statements have completed or `is_woken` returns true, for at most `limit`.
-    pub(super) fn wait(&self, is_woken: impl Fn() -> bool, limit: Duration) {
+    /// Executes statements until none is left, or until a statement has woken a client. All tasks of the runtime wait.
+    pub(super) fn execute(&self) {
         let mut state = self.state.lock();
-        if state.pending <= state.stuck {
-            return;
-        }
         state.is_open = true;
         self.changed.notify_all();
-        let end = machine_time() + limit;
-        while state.pending > state.stuck && !is_woken() {
-            if self.changed.wait_until(&mut state, end).timed_out() {
-                state.stuck = state.pending;
+        while !state.has_woken() {
+            let running = state.first(Phase::Running);
+            let Some(next) = running.or_else(|| state.first(Phase::Sent)) else {
+                break;
+            };
+            if self.changed.wait_for(&mut state, STATEMENT).timed_out() {
+                state.set(next, Phase::Ignored);
             }
         }
         state.is_open = false;
     }
 
-    /// Makes [`wait`](Self::wait) call its `is_woken` again.
-    pub(super) fn notify(&self) {
-        drop(self.state.lock());
+    /// Waits until the running statement has completed, or has woken a client.
+    pub(super) fn finish(&self) {
+        let mut state = self.state.lock();
+        while let Some(running) = state.first(Phase::Running)
+            && !state.has_woken()
+        {
+            if self.changed.wait_for(&mut state, STATEMENT).timed_out() {
+                state.set(running, Phase::Ignored);
+            }
+        }
+    }
+
+    /// Delivers a wakeup from another thread. The runtime continues after it was delivered.
+    pub(super) fn deliver(&self, wake: impl FnOnce()) {
+        {
+            let mut state = self.state.lock();
+            state.waking += 1;
+            state.is_woken = true;
+        }
+        wake();
+        self.state.lock().waking -= 1;
         self.changed.notify_all();
+    }
+
+    /// Notes that the woken client is being polled.
+    pub(super) fn polled(&self) {
+        self.state.lock().is_woken = false;
     }
 
     pub(super) fn is_runtime_thread(&self) -> bool {
@@ -121,8 +180,7 @@ impl Subscriber for Statements {
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         self.0.span.get_or_init(|| span.metadata());
-        self.0.state.lock().pending += 1;
-        Id::from_u64(1)
+        self.0.state.lock().add()
     }
 
     fn record(&self, _span: &Id, _values: &Record<'_>) {}
@@ -131,31 +189,33 @@ impl Subscriber for Statements {
 
     fn event(&self, _event: &Event<'_>) {}
 
-    fn enter(&self, _span: &Id) {
+    fn enter(&self, id: &Id) {
+        let id = id.into_u64();
+        let mut state = self.0.state.lock();
         if self.0.is_runtime_thread() {
+            state.set(id, Phase::Ignored);
             return;
         }
-        let mut state = self.0.state.lock();
-        let end = machine_time() + PATIENCE;
-        while !state.is_open && !self.0.changed.wait_until(&mut state, end).timed_out() {}
-    }
-
-    fn exit(&self, _span: &Id) {}
-
-    fn clone_span(&self, id: &Id) -> Id {
-        let mut state = self.0.state.lock();
-        state.pending += 1;
-        state.sent += 1;
-        id.clone()
-    }
-
-    fn try_close(&self, _id: Id) -> bool {
-        let mut state = self.0.state.lock();
-        state.pending = state.pending.saturating_sub(1);
-        state.stuck = state.stuck.min(state.pending);
+        let end = machine_time() + TURN;
+        while !state.may_begin(id) && !self.0.changed.wait_until(&mut state, end).timed_out() {}
+        state.set(id, Phase::Running);
         drop(state);
         self.0.changed.notify_all();
-        false
+    }
+
+    fn exit(&self, id: &Id) {
+        self.0.state.lock().set(id.into_u64(), Phase::Ignored);
+        self.0.changed.notify_all();
+    }
+
+    fn clone_span(&self, _id: &Id) -> Id {
+        self.0.state.lock().add()
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        self.0.state.lock().spans.remove(&id.into_u64());
+        self.0.changed.notify_all();
+        true
     }
 
     fn current_span(&self) -> Current {

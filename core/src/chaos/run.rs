@@ -26,9 +26,6 @@ const LATENCY: Duration = Duration::from_millis(1);
 /// How long a late reply takes: less than the default command timeout.
 const LATE: Duration = Duration::from_millis(1500);
 
-/// How long the runtime waits for statements of tasks that no client polls.
-const BACKGROUND_STATEMENT: Duration = Duration::from_millis(20);
-
 /// What one run shares between its clients.
 #[derive(Debug)]
 pub(super) struct Run {
@@ -142,7 +139,7 @@ pub(super) fn execute(
     outside: &Arc<OutsideWork>,
 ) -> Ended {
     let at_rest = Arc::clone(outside);
-    let runtime = paused_runtime(move || at_rest.wait(|| false, BACKGROUND_STATEMENT));
+    let runtime = paused_runtime(move || at_rest.execute());
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {

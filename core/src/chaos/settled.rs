@@ -5,14 +5,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::outside_work::OutsideWork;
-
-/// How long a statement may take. After that, the run continues without it, because it may wait for a paused client.
-const STATEMENT: Duration = Duration::from_millis(100);
 
 /// A future with its own waker.
 ///
@@ -55,14 +51,17 @@ impl<F: Future> Future for Settled<F> {
         let (outside, waker) = (&wakeup.outside, Waker::from(Arc::clone(&wakeup)));
         loop {
             wakeup.clear();
+            outside.polled();
             let sent_before = outside.sent();
             let polled = self.inner.as_mut().poll(&mut Context::from_waker(&waker));
             if polled.is_ready() {
                 return polled;
             }
-            outside.wait(|| wakeup.is_set(), STATEMENT);
-            let continues = wakeup.is_set() && !wakeup.here.load(Ordering::Acquire);
-            if !continues || outside.sent() != sent_before {
+            if outside.sent() != sent_before || wakeup.here.load(Ordering::Acquire) {
+                return Poll::Pending;
+            }
+            outside.finish();
+            if !wakeup.is_set() {
                 return Poll::Pending;
             }
         }
@@ -90,13 +89,15 @@ impl Wakeup {
 
 impl Wake for Wakeup {
     fn wake(self: Arc<Self>) {
-        let is_here = self.outside.is_runtime_thread();
-        let flag = if is_here { &self.here } else { &self.elsewhere };
-        flag.store(true, Ordering::Release);
-        let parent = self.parent.lock().clone();
-        parent.wake();
-        if !is_here {
-            self.outside.notify();
+        let wake = |flag: &AtomicBool| {
+            flag.store(true, Ordering::Release);
+            let parent = self.parent.lock().clone();
+            parent.wake();
+        };
+        if self.outside.is_runtime_thread() {
+            wake(&self.here);
+        } else {
+            self.outside.deliver(|| wake(&self.elsewhere));
         }
     }
 }
