@@ -67,6 +67,12 @@ pub(crate) fn paused_runtime(
         .build()
 }
 
+/// Returns whether other threads have woken tasks of the caller's runtime that were not polled since.
+#[cfg(feature = "test-util")]
+pub(crate) fn has_remote_tasks() -> bool {
+    Handle::try_current().is_ok_and(|it| it.metrics().global_queue_depth() > 0)
+}
+
 /// Returns whether the caller is in a runtime.
 pub(crate) fn in_runtime() -> bool {
     Handle::try_current().is_ok()

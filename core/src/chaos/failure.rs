@@ -7,6 +7,9 @@ use super::case::Case;
 use super::explore::REPLAY;
 use super::run::Log;
 
+/// The number of events in a report.
+const SHOWN: usize = 100;
+
 /// A run that failed: the fault, the point where it happened, the line for a replay, and the history.
 ///
 /// The report is the same in each process and on each machine, if the body behaves the same.
@@ -83,7 +86,11 @@ impl fmt::Display for Failure {
         let (replay, test) = (self.replay().unwrap_or_default(), test.unwrap_or_default());
         writeln!(f, "  replay: {REPLAY}={replay} cargo test {test}")?;
         writeln!(f, "  history:")?;
-        for line in &self.history {
+        let earlier = self.history.len().saturating_sub(SHOWN);
+        if earlier > 0 {
+            writeln!(f, "    ({earlier} earlier events)")?;
+        }
+        for line in &self.history[earlier..] {
             writeln!(f, "{line}")?;
         }
         Ok(())

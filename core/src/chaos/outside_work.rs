@@ -18,11 +18,15 @@ use tracing::{Dispatch, Event, Metadata, Subscriber};
 use tracing_core::span::Current;
 
 use crate::clock::machine_time;
+use crate::runtime::has_remote_tasks;
 
 const SPAN: &str = "leasehold.chaos";
 
 /// How long a statement may take. After that the run continues without it, because it may wait for a paused client.
 const STATEMENT: Duration = Duration::from_millis(50);
+
+/// How often the runtime checks for woken tasks, which give no notification.
+const RECHECK: Duration = Duration::from_micros(100);
 
 /// How long a statement waits for its turn. It waits so long only if the runtime's thread is blocked.
 const TURN: Duration = Duration::from_secs(1);
@@ -115,19 +119,25 @@ impl OutsideWork {
         self.state.lock().last_id
     }
 
-    /// Executes statements until none is left, or until a statement has woken a client. All tasks of the runtime wait.
+    /// Executes statements until none is left, or until a statement has woken a client or a task. All tasks of the
+    /// runtime wait.
     pub(super) fn execute(&self) {
         let mut state = self.state.lock();
         state.is_open = true;
         self.changed.notify_all();
-        while !state.has_woken() {
+        let (mut waited_for, mut end) = (0, machine_time());
+        while !state.has_woken() && !has_remote_tasks() {
             let running = state.first(Phase::Running);
             let Some(next) = running.or_else(|| state.first(Phase::Sent)) else {
                 break;
             };
-            if self.changed.wait_for(&mut state, STATEMENT).timed_out() {
+            let now = machine_time();
+            if next != waited_for {
+                (waited_for, end) = (next, now + STATEMENT);
+            } else if now >= end {
                 state.set(next, Phase::Ignored);
             }
+            self.changed.wait_for(&mut state, RECHECK);
         }
         state.is_open = false;
     }

@@ -2,7 +2,7 @@
 
 use leasehold::LockManager;
 use leasehold::chaos::Chaos;
-use leasehold_sqlx::{Error, FencedPool, ddl};
+use leasehold_sqlx::{Error, Fence, FencedPool, ddl};
 use sqlx::sqlite::{Sqlite, SqlitePool, SqlitePoolOptions};
 use sqlx::{Executor, query, query_scalar};
 use tokio::time::{Duration, sleep};
@@ -64,38 +64,37 @@ fn write_with_a_fence_passes() {
     passes(async |chaos| total_is_right(chaos, FencedPool::new).await);
 }
 
-/// Adds 10 in a transaction that claims the order. `reads_first` is the mistake.
+/// Adds 10 in a transaction that claims the order. `reads_first` is the mistake: until the claim, the previous holder can
+/// still write.
 async fn add_in_transaction(
     locks: &LockManager,
-    pool: &FencedPool<Sqlite>,
+    pool: &SqlitePool,
     reads_first: bool,
 ) -> Result<(), Error> {
     let guard = locks.lock("orders:42").acquire().await?;
-    let work = async {
-        let read_before = match reads_first {
-            true => Some(query_scalar(READ).fetch_one(pool).await?),
-            false => None,
-        };
+    let fence = Fence::new(guard.token());
+    let mut total: i64 = 0;
+    if reads_first {
+        total = query_scalar(READ).fetch_one(pool).await?;
         sleep(Duration::from_millis(20)).await;
-        let mut tx = pool.begin().await?;
-        let total: i64 = match read_before {
-            Some(total) => total,
-            None => query_scalar(READ).fetch_one(&mut *tx).await?,
-        };
-        query(WRITE).bind(total + 10).execute(&mut *tx).await?;
-        tx.commit().await
-    };
-    guard.handle().scope(work).await
+    }
+    let mut tx = fence.begin(pool, "orders:42").await?;
+    if !reads_first {
+        total = query_scalar(READ).fetch_one(&mut *tx).await?;
+        sleep(Duration::from_millis(20)).await;
+    }
+    query(WRITE).bind(total + 10).execute(&mut *tx).await?;
+    tx.commit().await?;
+    Ok(())
 }
 
 async fn claims_are_right(chaos: Chaos, reads_first: bool) {
-    let plain = chaos.outside(database()).await.unwrap();
-    let pool = FencedPool::new(plain.clone());
+    let pool = chaos.outside(database()).await.unwrap();
     let ends = chaos.clients(2, async |locks| {
         add_in_transaction(&locks, &pool, reads_first).await
     });
     let added = succeeded(&ends.await) * 10;
-    let total: i64 = query_scalar(READ).fetch_one(&plain).await.unwrap();
+    let total: i64 = query_scalar(READ).fetch_one(&pool).await.unwrap();
     assert!(total >= added, "added {added}, but the total is {total}");
 }
 
