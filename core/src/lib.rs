@@ -163,7 +163,8 @@
 //!
 //! [`LockManager::in_process`] shares no state with other managers, and uses tokio's clock. With
 //! `#[tokio::test(start_paused = true)]` leases expire without a real wait. With the feature `test-util`, call
-//! `guard.simulate_loss()` to test how your code handles a loss.
+//! `guard.simulate_loss()` or `locks.simulate_loss(key)` to test how your code handles a loss. The module `chaos` runs
+//! your code many times, and in each run one fault happens at one await.
 //!
 //! # Features
 //!
@@ -180,7 +181,7 @@
 //! | `redis` (default) | [`backend::redis`], `LockManager::connect`, and fenced data: `RedisFenceStore`, `FencedPipeline` |
 //! | `redlock` | `redlock://` and `backend::redlock`: locks on a majority of independent Redis servers |
 //! | `sentinel` | `redis+sentinel://`: the primary that the Redis Sentinels report, also after a failover |
-//! | `test-util` | `LockGuard::simulate_loss`, `LockHandle::simulate_loss` |
+//! | `test-util` | `chaos` and `chaos_test`: your code with a fault at each await; `simulate_loss` on guards, handles and managers. Enables `test-util` of tokio |
 //! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
 //! | `zookeeper` | `backend::zookeeper`: locks on a `ZooKeeper` ensemble, and when to choose it |
 //! | `zookeeper-tls` | `zookeeper+tls://`: TLS to `ZooKeeper`, with rustls |

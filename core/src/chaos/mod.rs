@@ -151,11 +151,11 @@ impl Chaos {
     /// use leasehold::chaos::{self, Chaos};
     ///
     /// chaos::test(async |chaos: Chaos| {
-    ///     let (one, other) = tokio::join!(
-    ///         chaos.client(async |locks| locks.lock("report").try_acquire().await),
-    ///         chaos.client(async |locks| locks.lock("report").acquire().await),
+    ///     let (reader, writer) = tokio::join!(
+    ///         chaos.client(async |locks| locks.rw_lock("prices").read().acquire().await.is_ok()),
+    ///         chaos.client(async |locks| locks.lock("prices").acquire().await.is_ok()),
     ///     );
-    ///     assert!(!chaos.is_calm() || (one.is_some() && other.is_some()));
+    ///     assert!(!chaos.is_calm() || (reader == Some(true) && writer == Some(true)));
     /// });
     /// ```
     pub fn client<T, B>(&self, body: B) -> impl Future<Output = Option<T>> + use<T, B>
