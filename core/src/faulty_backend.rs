@@ -181,6 +181,7 @@ impl<B: Backend> Faulty<B> {
         })
     }
 
+    #[allow(clippy::panic, reason = "a plan injects a panic to test its caller")]
     async fn call<T>(
         &self,
         call: BackendCall,

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::task::Context;
 use std::time::Duration;
 
-#[cfg(feature = "zookeeper")]
+#[cfg(any(feature = "test-util", feature = "zookeeper"))]
 use tokio::runtime::Builder;
 use tokio::runtime::{Handle, Id};
 use tokio::task::JoinHandle;
@@ -59,7 +59,7 @@ pub(crate) fn spawn_blocking<R: Send + 'static>(
 pub(crate) fn paused_runtime(
     at_rest: impl Fn() + Send + Sync + 'static,
 ) -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
+    Builder::new_current_thread()
         .enable_all()
         .start_paused(true)
         .global_queue_interval(u32::MAX)

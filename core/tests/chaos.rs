@@ -272,21 +272,18 @@ fn replayed(test: &str, run: &str) -> String {
 
 #[test]
 fn environment_variable_that_names_no_run_is_reported_with_a_remedy() {
-    let output = replayed("work_with_run_passes_each_case", "await3");
-    assert!(
-        output.contains("LEASEHOLD_CHAOS=await3 does not name a run"),
-        "{output}"
-    );
-    assert!(output.contains("such as 0/1.await3.paused"), "{output}");
+    for text in ["await3", "0/9.await3.paused", "x/1.await1.paused"] {
+        let output = replayed("work_with_run_passes_each_case", text);
+        let message = format!("LEASEHOLD_CHAOS={text} does not name a run of this test");
+        assert!(output.contains(&message), "{output}");
+        assert!(output.contains("such as 0/1.await3.paused"), "{output}");
+    }
 }
 
 #[test]
 fn replay_of_a_run_that_passes_prints_its_history() {
-    let output = replayed("limits_end_the_test_early", "0/2.request1.late");
-    assert!(
-        output.contains("chaos: replayed 0/2.request1.late"),
-        "{output}"
-    );
+    let output = replayed("work_with_run_passes_each_case", "0/2.request1.late");
+    assert!(output.contains("chaos: the run passes"), "{output}");
     assert!(
         output.contains("client 2 FAULT: the reply is late"),
         "{output}"

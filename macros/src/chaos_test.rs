@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Expr, ItemFn, MetaNameValue, Path, ReturnType, Token};
+use syn::{ItemFn, MetaNameValue, ReturnType, Token};
 
 use crate::duration;
 use crate::mistakes::Mistakes;
@@ -71,7 +71,7 @@ fn settings(attribute: TokenStream, mistakes: &mut Mistakes) -> (TokenStream, To
                 let limit = mistakes.noted(duration::parse("time_limit", value));
                 calls.extend(limit.map(|limit| quote!(.time_limit(#limit))));
             }
-            "crate" => root = mistakes.noted(path(value)).unwrap_or(root),
+            "crate" => root = quote!(#value),
             _ => mistakes.under(
                 &option.path,
                 format!("unknown option: the options are {OPTIONS}"),
@@ -80,14 +80,4 @@ fn settings(attribute: TokenStream, mistakes: &mut Mistakes) -> (TokenStream, To
         seen.push(name);
     }
     (calls, root)
-}
-
-/// Parses the value of `crate`: a path, or a string with a path as in other attributes.
-fn path(value: &Expr) -> syn::Result<TokenStream> {
-    if let Expr::Lit(literal) = value
-        && let syn::Lit::Str(text) = &literal.lit
-    {
-        return text.parse::<Path>().map(|path| quote!(#path));
-    }
-    syn::parse2::<Path>(quote!(#value)).map(|path| quote!(#path))
 }

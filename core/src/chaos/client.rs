@@ -111,7 +111,8 @@ impl<F: Future> Client<F> {
         leases.iter().map(|it| it.claim.ttl).max()
     }
 
-    /// Pauses the process. In a real pause the leases would end later, and nobody in the process could see it.
+    /// Pauses the process. The leases end at the beginning of the pause, so that the other clients need not wait for
+    /// their expiry. The paused client sees the same as after a longer pause.
     fn pause(&mut self) {
         let pause = self.lose_locks().map_or(PAUSE, |ttl| PAUSE.max(ttl * 2));
         let end = LeaseInstant::now().after(pause);

@@ -1,16 +1,12 @@
 //! All runs of one test: first without a fault, then one run for each fault at each point.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use super::Chaos;
-use super::case::{Case, Point};
-use super::failure::Failure;
+use super::execute::execute;
+use super::failure::{CALM, Failure, REPLAY};
+use super::handle::Chaos;
 use super::outside_work::OutsideWork;
-use super::run::{Ended, execute};
 use crate::clock::machine_time;
-
-/// The environment variable with the run to replay.
-pub(super) const REPLAY: &str = "LEASEHOLD_CHAOS";
 
 const PROGRESS: Duration = Duration::from_secs(1);
 
@@ -106,43 +102,31 @@ impl ChaosTest {
     ///
     /// Returns [`Failure`] if `body` panics in a run, or if a run does not end within an hour of the paused clock. Also
     /// returns `Failure` if the test is called in a tokio runtime, or if the environment variable `LEASEHOLD_CHAOS` does
-    /// not name a run.
+    /// not name a run of this test.
     pub fn check(self, body: impl AsyncFn(Chaos)) -> Result<Summary, Failure> {
         let replay = std::env::var(REPLAY).ok();
+        let (seed, only) = match &replay {
+            Some(text) => {
+                let (seed, case) = text.split_once('/').unwrap_or_default();
+                let seed = seed.parse().map_err(|_| Failure::not_a_run(text))?;
+                (seed, Some(case))
+            }
+            None => (self.seed, None),
+        };
         let outside = OutsideWork::new();
         let _current = tracing::dispatcher::set_default(&outside.dispatcher());
-        let run = |seed, case| execute(&body, seed, case, &outside);
-        match replay {
-            Some(text) => {
-                let (seed, case) = parse(&text).ok_or_else(|| Failure::not_a_run(&text))?;
-                let Ended { log, failure } = run(seed, case);
-                match failure {
-                    Some(reason) => Err(Failure::new(reason, seed, case, log)),
-                    None => {
-                        let summary = Summary {
-                            runs: 1,
-                            cases: 1,
-                            unreached: usize::from(case.is_some() && log.fault_at.is_none()),
-                        };
-                        say(&format!("replayed {text}\n{}", log.history.join("\n")));
-                        Ok(summary)
-                    }
-                }
-            }
-            None => self.explore(run),
-        }
-    }
-
-    fn explore(self, run: impl Fn(u64, Option<Case>) -> Ended) -> Result<Summary, Failure> {
+        let run = |case| execute(&body, seed, case, &outside);
         let begin = machine_time();
-        let since = |now: Instant| now.saturating_duration_since(begin);
-        let Ended { log, failure } = run(self.seed, None);
-        if let Some(reason) = failure {
-            return Err(Failure::new(reason, self.seed, None, log));
+        let mut log = run(None)?;
+        let mut cases: Vec<_> = log.points.iter().flat_map(|it| it.cases()).collect();
+        if let Some(only) = only {
+            cases.retain(|case| case.to_string() == only);
+            if cases.is_empty() && only != CALM {
+                return Err(Failure::not_a_run(replay.as_deref().unwrap_or_default()));
+            }
         }
-        let mut cases: Vec<_> = log.points.into_iter().flat_map(Point::cases).collect();
         // The order is random, so that a limit does not always skip the same points.
-        fastrand::Rng::with_seed(self.seed).shuffle(&mut cases);
+        fastrand::Rng::with_seed(seed).shuffle(&mut cases);
         let mut summary = Summary {
             runs: 1,
             cases: cases.len(),
@@ -150,7 +134,7 @@ impl ChaosTest {
         };
         let mut next_line = PROGRESS;
         for case in cases {
-            let elapsed = since(machine_time());
+            let elapsed = machine_time().saturating_duration_since(begin);
             if summary.runs >= self.max_runs || elapsed >= self.time_limit {
                 break;
             }
@@ -158,14 +142,14 @@ impl ChaosTest {
                 say(&summary.progress(elapsed));
                 next_line = elapsed + PROGRESS;
             }
-            let Ended { log, failure } = run(self.seed, Some(case));
-            if let Some(reason) = failure {
-                return Err(Failure::new(reason, self.seed, Some(case), log));
-            }
+            log = run(Some(case))?;
             summary.runs += 1;
             summary.unreached += usize::from(log.fault_at.is_none());
         }
-        say(&summary.progress(since(machine_time())));
+        if replay.is_some() {
+            say(&format!("the run passes\n{}", log.history.join("\n")));
+        }
+        say(&summary.progress(machine_time().saturating_duration_since(begin)));
         Ok(summary)
     }
 }
@@ -185,16 +169,6 @@ impl Summary {
         }
         line
     }
-}
-
-/// Parses a seed and a case, such as `0/1.await3.paused`. `0/calm` is the run without faults.
-fn parse(text: &str) -> Option<(u64, Option<Case>)> {
-    let (seed, case) = text.split_once('/')?;
-    let case = match case {
-        "calm" => None,
-        case => Some(case.parse().ok()?),
-    };
-    Some((seed.parse().ok()?, case))
 }
 
 /// Writes a line to the output of the test, which the test harness captures.

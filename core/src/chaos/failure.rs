@@ -4,8 +4,13 @@ use std::error::Error;
 use std::fmt;
 
 use super::case::Case;
-use super::explore::REPLAY;
 use super::run::Log;
+
+/// The environment variable with the run to replay.
+pub(super) const REPLAY: &str = "LEASEHOLD_CHAOS";
+
+/// The name of the run without faults.
+pub(super) const CALM: &str = "calm";
 
 /// The number of events in a report.
 const SHOWN: usize = 100;
@@ -33,7 +38,7 @@ impl Failure {
 
     pub(super) fn not_a_run(text: &str) -> Self {
         let reason = format!(
-            "{REPLAY}={text} does not name a run: copy the value from the report, such as 0/1.await3.paused"
+            "{REPLAY}={text} does not name a run of this test: copy the value from its report, such as 0/1.await3.paused"
         );
         Self {
             reason,
@@ -53,10 +58,8 @@ impl Failure {
     #[must_use]
     pub fn replay(&self) -> Option<String> {
         let (seed, case) = self.run?;
-        Some(match case {
-            Some(case) => format!("{seed}/{case}"),
-            None => format!("{seed}/calm"),
-        })
+        let case = case.map_or_else(|| CALM.to_owned(), |case| case.to_string());
+        Some(format!("{seed}/{case}"))
     }
 
     /// Returns the events of the run, in order, with the time of the paused clock.

@@ -1,24 +1,16 @@
-//! One run of the body: its runtime, its history, and its fault.
+//! One run of the body: its clients, its history, and its fault.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::Chaos;
 use super::case::{Case, Fault, Place, Point};
 use super::outside_work::OutsideWork;
-use super::settled::Settled;
 use crate::backend::InProcess;
 use crate::clock::LeaseInstant;
 use crate::faulty_backend::{self, BackendCall, Command};
-use crate::runtime::{paused_runtime, timeout};
-
-/// How long the body may take by the paused clock.
-const LONGEST: Duration = Duration::from_secs(60 * 60);
 
 /// How long the reply to a request usually takes. So each request is an await.
 const LATENCY: Duration = Duration::from_millis(1);
@@ -47,14 +39,25 @@ pub(super) struct Log {
     pub(super) fault_at: Option<String>,
 }
 
-/// The end of a run.
-pub(super) struct Ended {
-    pub(super) log: Log,
-    /// Why the run failed, if it did.
-    pub(super) failure: Option<String>,
-}
-
 impl Run {
+    /// Creates a run, which begins at the current time of the paused clock.
+    pub(super) fn new(seed: u64, case: Option<Case>, outside: &Arc<OutsideWork>) -> Arc<Self> {
+        Arc::new(Self {
+            backend: InProcess::reproducible(),
+            outside: Arc::clone(outside),
+            seed,
+            case,
+            start: LeaseInstant::now(),
+            clients: AtomicU32::new(0),
+            log: Mutex::default(),
+        })
+    }
+
+    /// Returns what has happened in the run.
+    pub(super) fn take_log(&self) -> Log {
+        std::mem::take(&mut *self.log.lock())
+    }
+
     pub(super) fn next_client(&self) -> u32 {
         self.clients.fetch_add(1, Ordering::Relaxed) + 1
     }
@@ -129,64 +132,4 @@ impl Process {
             _ => faulty_backend::Fault::SlowAnswer(LATENCY),
         }
     }
-}
-
-/// Runs the body once, on a new runtime with paused time.
-pub(super) fn execute(
-    body: &impl AsyncFn(Chaos),
-    seed: u64,
-    case: Option<Case>,
-    outside: &Arc<OutsideWork>,
-) -> Ended {
-    let at_rest = Arc::clone(outside);
-    let runtime = paused_runtime(move || at_rest.execute());
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            let failure = Some(format!("the runtime could not start: {error}"));
-            let log = Log::default();
-            return Ended { log, failure };
-        }
-    };
-    let run = {
-        let _context = runtime.enter();
-        Arc::new(Run {
-            backend: InProcess::reproducible(),
-            outside: Arc::clone(outside),
-            seed,
-            case,
-            start: LeaseInstant::now(),
-            clients: AtomicU32::new(0),
-            log: Mutex::default(),
-        })
-    };
-    let before = fastrand::get_seed();
-    // Backoffs have a random part.
-    fastrand::seed(seed);
-    outside.set_running(true);
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        runtime.block_on(async {
-            let body = Settled::new(body(Chaos::new(&run)), outside);
-            match timeout(LONGEST, body) {
-                Some(limited) => limited.await.map_err(|_elapsed| ()),
-                None => Ok(()),
-            }
-        })
-    }));
-    outside.set_running(false);
-    runtime.shutdown_background();
-    fastrand::seed(before);
-    let failure = match ended {
-        Ok(Ok(())) => None,
-        Ok(Err(())) => Some("the body did not end within an hour of the paused clock".to_owned()),
-        Err(panic) => Some(message(&*panic)),
-    };
-    let log = std::mem::take(&mut *run.log.lock());
-    Ended { log, failure }
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("a panic without a message").to_owned()
 }

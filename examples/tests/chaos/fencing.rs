@@ -1,4 +1,4 @@
-//! Writes to SQLite without a fence, and reads before the fence is claimed.
+//! Writes to `SQLite` without a fence, and reads before the fence is claimed.
 
 use leasehold::LockManager;
 use leasehold::chaos::Chaos;

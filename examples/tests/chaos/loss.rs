@@ -62,7 +62,12 @@ async fn count(locks: &LockManager, counter: &Arc<AtomicI64>, spawns: bool) -> R
     if spawns {
         tokio::spawn(add);
     } else {
-        guard.run(async |_| Ok::<_, Error>(add.await)).await?;
+        guard
+            .run(async |_| {
+                add.await;
+                Ok::<_, Error>(())
+            })
+            .await?;
     }
     guard.release().await
 }

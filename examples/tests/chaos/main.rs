@@ -20,9 +20,7 @@ use leasehold::chaos::{Chaos, ChaosTest, Failure};
 /// Returns the failure that the test finds in code with a mistake.
 fn found(body: impl AsyncFn(Chaos)) -> Failure {
     let begin = Instant::now();
-    let failure = ChaosTest::new()
-        .check(body)
-        .expect_err("the mistake is not found");
+    let failure = ChaosTest::new().check(body).unwrap_err();
     println!("{failure}");
     assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
     failure

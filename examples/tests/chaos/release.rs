@@ -18,7 +18,8 @@ async fn two_steps(locks: &LockManager, steps: &Cell<u32>, awaits: bool) -> Resu
         // The release continues in the background.
         drop(release);
     }
-    if let Some(guard) = locks.lock("report").try_acquire().await? {
+    let second = locks.lock("report").try_acquire().await?;
+    if let Some(guard) = second {
         steps.set(steps.get() + 1);
         guard.release().await?;
     }

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// A test with a fault in SQLite, and a test with a fault in memory.
+/// A test with a fault in `SQLite`, and a test with a fault in memory.
 const TESTS: [&str; 2] = [
     "fencing::write_without_a_fence_is_found",
     "loss::work_after_a_loss_is_found",
@@ -16,8 +16,8 @@ fn report(test: &str, replay: Option<&str>) -> String {
         command.env("LEASEHOLD_CHAOS", replay);
     }
     let output = String::from_utf8(command.output().unwrap().stdout).unwrap();
-    let start = output.find("a run failed").expect("a report");
-    let end = output[start..].find("\n\n").expect("the end of the report");
+    let start = output.find("a run failed").unwrap();
+    let end = output[start..].find("\n\n").unwrap();
     output[start..start + end].to_owned()
 }
 
