@@ -1,5 +1,11 @@
 //! Chaos tests: which faults happen where, what a report says, and the limits of a test.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::needless_pass_by_value,
+    reason = "helpers of tests"
+)]
+
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashSet};
 use std::process::Command;
@@ -138,17 +144,15 @@ fn lost_lock_is_free_for_the_next_client_immediately() {
             second.set(Some(begin.elapsed().as_secs()));
             guard.release().await
         });
-        tokio::join!(hold, wait);
-        assert_ne!(second.get(), Some(20), "granted at the fault");
+        let (held, _) = tokio::join!(hold, wait);
+        let at_the_fault = second.get() == Some(20);
+        assert!(held.is_none() || !at_the_fault, "granted at the fault");
     });
     let failure = found.unwrap_err();
-    assert_eq!(
-        failure.reason().lines().last().unwrap().trim(),
-        "right: Some(20)"
-    );
     let replay = failure.replay().unwrap();
     assert!(
-        replay.ends_with("lost") || replay.ends_with("paused") || replay.ends_with("cancelled")
+        replay.ends_with("lost") || replay.ends_with("paused"),
+        "{failure}"
     );
 }
 
@@ -172,17 +176,18 @@ fn limits_end_the_test_early() {
 fn seed_selects_the_faults_if_there_are_too_many() {
     assert_eq!(seen(4), seen(4));
     let first_fault = |seed| {
-        let faults = RefCell::new(Vec::new());
-        let test = ChaosTest::new().seed(seed).max_runs(2);
-        let body = async |chaos: Chaos| {
-            faults.borrow_mut().push(format!("{chaos:?}"));
-            chaos
-                .clients(2, async |locks| locks.lock("k").acquire().await.is_ok())
-                .await;
-        };
-        test.check(body).unwrap();
-        faults.into_inner().pop().unwrap()
+        let test = ChaosTest::new().seed(seed);
+        let failure = test.check(async |chaos: Chaos| {
+            let clients = chaos.clients(2, async |locks| locks.lock("k").acquire().await.is_ok());
+            clients.await;
+            assert!(chaos.is_calm());
+        });
+        let replay = failure.unwrap_err().replay().unwrap();
+        let (of_seed, case) = replay.split_once('/').unwrap();
+        assert_eq!(of_seed, seed.to_string());
+        case.to_owned()
     };
+    assert_eq!(first_fault(1), first_fault(1));
     let faults: BTreeSet<_> = (0..8).map(first_fault).collect();
     assert!(faults.len() > 4, "{faults:?}");
 }
