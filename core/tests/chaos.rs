@@ -116,8 +116,11 @@ fn seen(max_runs: usize) -> HashSet<(bool, Option<EndReason>, u64)> {
 fn each_kind_of_fault_has_its_effect() {
     let seen = seen(1000);
     let lost = Some(EndReason::Expired);
-    // Without an effect: late and lost replies are retried.
+    // Without a fault, or with a late or lost reply to a renewal.
     assert!(seen.contains(&(false, None, 60)), "{seen:?}");
+    // A late reply, and a reply that never arrives: the manager repeats the request after 2 s.
+    assert!(seen.contains(&(false, None, 61)), "{seen:?}");
+    assert!(seen.contains(&(false, None, 62)), "{seen:?}");
     // Lost, and the client continues immediately.
     assert!(seen.contains(&(false, lost, 60)), "{seen:?}");
     // Paused for twice the lease.
