@@ -94,6 +94,12 @@ pub(crate) fn wall_time() -> std::time::SystemTime {
     std::time::SystemTime::now()
 }
 
+/// Returns the time of the machine, which continues while tokio's clock is paused. Only limits of tests use it.
+#[cfg(feature = "test-util")]
+pub(crate) fn machine_time() -> std::time::Instant {
+    std::time::Instant::now()
+}
+
 /// Returns the time of day in microseconds since 1970, which may jump. Use it only to compare with other machines'
 /// clocks, never to measure a duration.
 #[cfg(feature = "redlock")]

@@ -163,7 +163,8 @@
 //!
 //! [`LockManager::in_process`] shares no state with other managers, and uses tokio's clock. With
 //! `#[tokio::test(start_paused = true)]` leases expire without a real wait. With the feature `test-util`, call
-//! `guard.simulate_loss()` to test how your code handles a loss.
+//! `guard.simulate_loss()` or `locks.simulate_loss(key)` to test how your code handles a loss. The module `chaos` runs
+//! your code many times, and in each run one fault happens at one await.
 //!
 //! # Features
 //!
@@ -180,7 +181,7 @@
 //! | `redis` (default) | [`backend::redis`], `LockManager::connect`, and fenced data: `RedisFenceStore`, `FencedPipeline` |
 //! | `redlock` | `redlock://` and `backend::redlock`: locks on a majority of independent Redis servers |
 //! | `sentinel` | `redis+sentinel://`: the primary that the Redis Sentinels report, also after a failover |
-//! | `test-util` | `LockGuard::simulate_loss`, `LockHandle::simulate_loss` |
+//! | `test-util` | `chaos` and `chaos_test`: your code with a fault at each await; `simulate_loss` on guards, handles and managers. Enables `test-util` of tokio |
 //! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
 //! | `zookeeper` | `backend::zookeeper`: locks on a `ZooKeeper` ensemble, and when to choose it |
 //! | `zookeeper-tls` | `zookeeper+tls://`: TLS to `ZooKeeper`, with rustls |
@@ -241,6 +242,9 @@ pub mod backend;
 #[cfg(feature = "blocking")]
 #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]
 pub mod blocking;
+#[cfg(feature = "test-util")]
+#[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+pub mod chaos;
 mod clock;
 #[cfg(feature = "conformance")]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
@@ -251,6 +255,12 @@ mod error;
 mod escaped_text;
 mod event_macro;
 mod events;
+#[cfg(any(feature = "conformance", feature = "test-util"))]
+#[cfg_attr(
+    not(feature = "conformance"),
+    allow(dead_code, unreachable_pub, reason = "`chaos` uses a part of it")
+)]
+mod faulty_backend;
 mod fence;
 mod fencing_token;
 pub mod guarantees;
@@ -260,6 +270,8 @@ mod key;
 mod label;
 mod lock;
 mod lock_set;
+#[cfg(feature = "test-util")]
+mod lock_site;
 #[cfg(feature = "macros")]
 mod macro_support;
 mod manager;
@@ -320,6 +332,10 @@ pub use schedule::{InvalidSchedule, Schedule, Slot};
 #[cfg(feature = "macros")]
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
 pub use leasehold_macros::distributed_lock;
+
+#[cfg(all(feature = "macros", feature = "test-util"))]
+#[cfg_attr(docsrs, doc(cfg(all(feature = "macros", feature = "test-util"))))]
+pub use leasehold_macros::chaos_test;
 
 /// Items that the expansion of `#[distributed_lock]` calls. These items are not public API, and may change in any
 /// release.

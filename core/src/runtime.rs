@@ -6,7 +6,7 @@ use std::future::Future;
 use std::task::Context;
 use std::time::Duration;
 
-#[cfg(feature = "zookeeper")]
+#[cfg(any(feature = "test-util", feature = "zookeeper"))]
 use tokio::runtime::Builder;
 use tokio::runtime::{Handle, Id};
 use tokio::task::JoinHandle;
@@ -51,6 +51,26 @@ pub(crate) fn spawn_blocking<R: Send + 'static>(
 ) -> Option<JoinHandle<R>> {
     let runtime = Handle::try_current().ok()?;
     Some(runtime.spawn_blocking(body))
+}
+
+/// Builds a runtime on the caller's thread whose clock is paused. It calls `at_rest` when all tasks wait, before the
+/// clock advances. A task that another thread wakes runs after the tasks that are ready.
+#[cfg(feature = "test-util")]
+pub(crate) fn paused_runtime(
+    at_rest: impl Fn() + Send + Sync + 'static,
+) -> std::io::Result<tokio::runtime::Runtime> {
+    Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .global_queue_interval(u32::MAX)
+        .on_thread_park(at_rest)
+        .build()
+}
+
+/// Returns whether other threads have woken tasks of the caller's runtime that were not polled since.
+#[cfg(feature = "test-util")]
+pub(crate) fn has_remote_tasks() -> bool {
+    Handle::try_current().is_ok_and(|it| it.metrics().global_queue_depth() > 0)
 }
 
 /// Returns whether the caller is in a runtime.

@@ -83,8 +83,10 @@ where
 }
 
 async fn database() -> Result<SqlitePool, Error> {
-    // One connection, because each connection has its own in-memory database.
-    let db = SqlitePoolOptions::new().max_connections(1);
+    // The connections share the database, which exists as long as one of them is open.
+    let db = SqlitePoolOptions::new()
+        .min_connections(4)
+        .max_connections(4);
     let db = db.connect("sqlite::memory:").await?;
     db.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, total INTEGER NOT NULL)")
         .await?;
@@ -137,6 +139,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
+    use leasehold::chaos::{Chaos, ChaosTest};
 
     const LONG: Duration = Duration::from_secs(60);
 
@@ -212,5 +215,51 @@ mod tests {
     #[tokio::test]
     async fn late_write_with_the_plain_pool_loses_the_price_of_the_other_parcel() {
         assert_eq!(late_request(|db| db).await, (200, PRICE));
+    }
+
+    /// Three instances ship one parcel each. A carrier answers each instance.
+    async fn parcels_are_in_the_total<P>(chaos: Chaos, pool: impl Fn(SqlitePool) -> P)
+    where
+        P: Clone + Send + Sync + 'static,
+        for<'p> &'p P: Executor<'p, Database = Sqlite>,
+    {
+        let database = chaos.outside(database()).await.unwrap();
+        let ship = async |locks| {
+            let (carrier, mut requests) = mpsc::channel::<oneshot::Sender<i64>>(1);
+            tokio::spawn(async move {
+                while let Some(answer) = requests.recv().await {
+                    let _is_received = answer.send(PRICE);
+                }
+            });
+            let db = pool(database.clone());
+            let app = app(locks, Shop { db, carrier }, LONG);
+            loop {
+                match shipped(&app, "/orders/42/ship").await {
+                    409 => sleep(Duration::from_millis(10)).await,
+                    status => return status,
+                }
+            }
+        };
+        let ends = chaos.clients(3, ship).await;
+        let confirmed = ends.into_iter().filter(|end| *end == Some(200));
+        let paid: i64 = confirmed.map(|_| PRICE).sum();
+        let total = query_scalar("SELECT total FROM orders WHERE id = 42");
+        let total: i64 = total.fetch_one(&database).await.unwrap();
+        assert!(total >= paid, "{paid} confirmed, but the total is {total}");
+    }
+
+    #[leasehold::chaos_test]
+    async fn confirmed_parcels_are_in_the_total_despite_faults(chaos: Chaos) {
+        parcels_are_in_the_total(chaos, FencedPool::new).await;
+    }
+
+    /// The control.
+    #[test]
+    fn faults_lose_a_parcel_with_the_plain_pool() {
+        let check = ChaosTest::new().check(async |chaos| {
+            parcels_are_in_the_total(chaos, |db| db).await;
+        });
+        let failure = check.unwrap_err();
+        assert!(failure.reason().contains("but the total is"), "{failure}");
     }
 }

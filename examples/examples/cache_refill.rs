@@ -100,6 +100,8 @@ async fn main() -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use leasehold::chaos::Chaos;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -107,5 +109,14 @@ mod tests {
         let prices = Arc::new(Prices::new(LockManager::in_process()));
         assert_eq!(rush(Arc::clone(&prices), 50).await.unwrap(), 1);
         assert_eq!(rush(prices, 50).await.unwrap(), 1, "the cache is filled");
+    }
+
+    #[leasehold::chaos_test]
+    async fn customers_get_the_prices_or_an_error_despite_faults(chaos: Chaos) {
+        let rush = async |locks| rush(Arc::new(Prices::new(locks)), 5).await;
+        // `rush` checks the prices.
+        if let Some(Ok(asked)) = chaos.client(rush).await {
+            assert_eq!(asked, 1);
+        }
     }
 }

@@ -142,6 +142,7 @@ mod tests {
     use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
 
     use super::*;
+    use leasehold::chaos::Chaos;
 
     async fn assert_refused(database: &str) {
         let (state, refused) = run(database).await.unwrap();
@@ -173,5 +174,38 @@ mod tests {
     async fn unsupported_database_is_named_in_the_error() {
         let refused = run("oracle://x").await.unwrap_err();
         assert!(refused.to_string().contains("oracle://x"));
+    }
+
+    /// Each holder writes its token as the state.
+    #[leasehold::chaos_test]
+    async fn state_is_never_older_than_a_confirmed_write_despite_faults(chaos: Chaos) {
+        let open = async {
+            // A paused client may keep a connection.
+            let db = SqlitePoolOptions::new()
+                .min_connections(4)
+                .max_connections(4);
+            let db = db.connect("sqlite::memory:").await?;
+            prepared(&db).await?;
+            Ok::<_, BoxError>(db)
+        };
+        let db = chaos.outside(open).await.unwrap();
+        let pay = async |locks: LockManager| {
+            let guard = locks.lock("order:42").acquire().await?;
+            let token = guard.token().get();
+            tokio::task::yield_now().await;
+            Fence::new(guard.token())
+                .query("UPDATE leasehold_example SET state = ? WHERE id = 42")
+                .bind(token.to_string())
+                .execute(&db)
+                .await?;
+            Ok::<_, Error>(token)
+        };
+        let confirmed = chaos.clients(3, pay).await.into_iter().flatten().flatten();
+        let state: String = sqlx::query_scalar("SELECT state FROM leasehold_example WHERE id = 42")
+            .fetch_one(&db)
+            .await
+            .unwrap();
+        let state: i64 = state.parse().unwrap_or_default();
+        assert!(confirmed.max().is_none_or(|newest| newest <= state));
     }
 }

@@ -54,8 +54,10 @@ fn app(locks: LockManager, db: SqlitePool) -> Router {
 }
 
 async fn database() -> Result<SqlitePool, Error> {
-    // One connection, because each connection has its own in-memory database.
-    let db = SqlitePoolOptions::new().max_connections(1);
+    // The connections share the database, which exists as long as one of them is open.
+    let db = SqlitePoolOptions::new()
+        .min_connections(4)
+        .max_connections(4);
     let db = db.connect("sqlite::memory:").await?;
     db.execute("CREATE TABLE payments (id INTEGER PRIMARY KEY, amount TEXT NOT NULL)")
         .await?;
@@ -86,6 +88,7 @@ mod tests {
     use tower::ServiceExt;
 
     use super::*;
+    use leasehold::chaos::Chaos;
 
     async fn send(app: &Router, key: &str, amount: &'static str) -> (u16, HeaderMap, String) {
         let request = Request::post("/payments").header("idempotency-key", key);
@@ -117,5 +120,33 @@ mod tests {
         let payments = query_scalar("SELECT amount FROM payments ORDER BY id");
         let payments: Vec<String> = payments.fetch_all(&db).await.unwrap();
         assert_eq!(payments, ["10", "11"]);
+    }
+
+    /// Two instances get the same request. The client repeats it until it gets a response.
+    #[leasehold::chaos_test]
+    async fn one_payment_is_committed_despite_faults(chaos: Chaos) {
+        let db = chaos.outside(database()).await.unwrap();
+        let pay = async |locks| {
+            let app = app(locks, db.clone());
+            for _ in 0..5 {
+                let (status, headers, _) = send(&app, "\"k-1\"", "10").await;
+                if status == 201 {
+                    assert_eq!(headers["location"], "/payments/1");
+                    return true;
+                }
+                tokio::time::sleep(Duration::from_secs(30)).await;
+            }
+            false
+        };
+        let ends = chaos.clients(2, pay).await;
+        let payments: i64 = query_scalar("SELECT count(*) FROM payments")
+            .fetch_one(&db)
+            .await
+            .unwrap();
+        assert!(payments <= 1, "{payments} payments");
+        assert!(
+            !ends.contains(&Some(true)) || payments == 1,
+            "the payment is lost"
+        );
     }
 }

@@ -90,6 +90,8 @@ async fn main() -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use leasehold::chaos::Chaos;
+
     use super::*;
 
     #[tokio::test(start_paused = true)]
@@ -102,5 +104,28 @@ mod tests {
             [150, 50, 100],
             "each round ann gains 5 and bob loses 5"
         );
+    }
+
+    #[leasehold::chaos_test]
+    async fn money_is_neither_lost_nor_created_despite_faults(chaos: Chaos) {
+        let bank = opened(chaos.locks());
+        let transfer = |from, to| {
+            let balances = Arc::clone(&bank.balances);
+            chaos.client(async move |locks| {
+                let bank = Bank { locks, balances };
+                bank.transfer(from, to, 5).await
+            })
+        };
+        let (one, two, three) = (
+            transfer("ann", "bob"),
+            transfer("bob", "ann"),
+            transfer("cho", "bob"),
+        );
+        tokio::join!(one, two, three);
+        let sum: i64 = ["ann", "bob", "cho"]
+            .map(|it| bank.balance(it))
+            .iter()
+            .sum();
+        assert_eq!(sum, 300);
     }
 }

@@ -1,9 +1,11 @@
 //! The attribute `#[distributed_lock("key")]` of [Leasehold](https://docs.rs/leasehold) runs a function while a lock is
-//! held. Use it as `leasehold::distributed_lock`, with the feature `macros` of `leasehold`.
+//! held. Use it as `leasehold::distributed_lock`, with the feature `macros` of `leasehold`. `#[chaos_test]` makes a test
+//! of an async function, with faults.
 
 mod args;
 mod arguments;
 mod async_trait;
+mod chaos_test;
 mod duration;
 mod expand;
 mod function;
@@ -24,6 +26,12 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn distributed_lock(attribute: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand(attribute.into(), &item.into()).into()
+}
+
+#[doc = include_str!("chaos_test.md")]
+#[proc_macro_attribute]
+pub fn chaos_test(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    chaos_test::expand(attribute.into(), &item.into()).into()
 }
 
 /// Compiles the example in this crate's README.

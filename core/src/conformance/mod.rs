@@ -36,7 +36,6 @@
 pub mod behaviour;
 pub mod contract;
 pub mod election;
-mod faulty_backend;
 mod helpers;
 pub mod hold_at_least;
 pub mod kinds;
@@ -45,4 +44,4 @@ pub mod once;
 pub mod operators;
 pub mod sharing;
 
-pub use faulty_backend::{BackendCall, Command, Fault, Faulty};
+pub use crate::faulty_backend::{BackendCall, Command, Fault, Faulty};

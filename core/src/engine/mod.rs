@@ -143,7 +143,8 @@ impl Engine {
         self.watchdogs.lock().clear();
     }
 
-    fn watched(&self) -> Vec<Arc<Lease>> {
+    /// Returns the leases that the watchdogs know, in no particular order.
+    pub(crate) fn watched(&self) -> Vec<Arc<Lease>> {
         let watchdogs = self.watchdogs.lock();
         let leases = watchdogs.iter().map(|(_, watchdog)| watchdog.leases());
         leases.flatten().collect()

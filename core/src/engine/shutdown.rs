@@ -27,6 +27,8 @@ impl Engine {
         let limit = self.limits.outage.max(self.limits.command);
         let done = async {
             tokio::select! {
+                // In order, so that a run with paused time can be repeated exactly.
+                biased;
                 () = self.unfinished.wait() => {}
                 never = self.backlog.keep_adopting() => match never {},
             }

@@ -85,6 +85,7 @@ impl LockManager {
 
     /// Returns the lock on `key`, with this manager's defaults. The manager sends no request until you acquire the
     /// lock. If the key is invalid, the acquire returns the error.
+    #[track_caller]
     pub fn lock(&self, key: impl AsRef<str>) -> Lock {
         let inner = &self.inner;
         Lock::new(
@@ -100,6 +101,7 @@ impl LockManager {
     /// The body runs under the lock on `key`. Use a key that is not locked otherwise.
     #[cfg(feature = "once")]
     #[cfg_attr(docsrs, doc(cfg(feature = "once")))]
+    #[track_caller]
     pub fn once(&self, key: impl AsRef<str>) -> crate::Once {
         crate::Once::new(self.lock(key))
     }
@@ -107,6 +109,7 @@ impl LockManager {
     /// Returns an election on `key`: one of its candidates leads at a time. See [`Election`].
     ///
     /// An election is a lock on `key`. Use a key that is not locked otherwise.
+    #[track_caller]
     pub fn election(&self, key: impl AsRef<str>) -> Election {
         Election::new(self.lock(key))
     }
@@ -125,10 +128,16 @@ impl LockManager {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn lock_all<K: AsRef<str>>(&self, keys: impl IntoIterator<Item = K>) -> LockSet {
         let inner = &self.inner;
-        let keys = keys.into_iter().map(|key| self.key(key.as_ref()));
-        LockSet::new(Arc::clone(&inner.engine), keys.collect(), inner.defaults)
+        let mut named = Vec::new();
+        // This is not a closure, which would hide the caller from `key`.
+        for key in keys {
+            named.push(self.key(key.as_ref()));
+        }
+        let named = named.into_iter().collect();
+        LockSet::new(Arc::clone(&inner.engine), named, inner.defaults)
     }
 
     /// Returns the read-write lock on `key`. Its write lock is the same lock as [`lock`](Self::lock).
@@ -149,6 +158,7 @@ impl LockManager {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn rw_lock(&self, key: impl AsRef<str>) -> RwLock {
         let inner = &self.inner;
         let reader = Lock::new(
@@ -183,6 +193,7 @@ impl LockManager {
     /// # Ok(())
     /// # }
     /// ```
+    #[track_caller]
     pub fn semaphore(&self, key: impl AsRef<str>, permits: u32) -> Lock<Permits> {
         let inner = &self.inner;
         let mode = Mode::Permits {
@@ -269,7 +280,44 @@ impl LockManager {
         Ok(self.inner.engine.shut_down().await?)
     }
 
-    pub(super) fn engine(&self) -> &Arc<Engine> {
+    /// Makes the locks that this manager holds on `key` lost, as if their leases had expired. Returns whether it held
+    /// one. Use it to test code that does not expose its guard, such as a function with `#[distributed_lock]` or a
+    /// request under a `LockLayer`.
+    ///
+    /// Clones of the manager are the same manager. Locks of other managers stay valid. The manager sends nothing to the
+    /// backend until the guards are released or dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// # let locks = leasehold::LockManager::in_process();
+    /// let ship = locks.lock("account:71").run(async |_lock| {
+    ///     // This is the test. Usually it runs in another task.
+    ///     assert!(locks.simulate_loss("account:71"));
+    ///     std::future::pending::<Result<(), leasehold::Error>>().await
+    /// });
+    /// assert!(ship.await.unwrap_err().is_lost());
+    /// assert!(!locks.simulate_loss("account:72"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(feature = "test-util")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+    pub fn simulate_loss(&self, key: impl AsRef<str>) -> bool {
+        let leases = self.inner.engine.watched();
+        let of_key = leases
+            .iter()
+            .filter(|it| it.claim.key.name() == key.as_ref());
+        // The end of each lease, because readers and holders of permits share a key.
+        of_key
+            .filter(|it| it.end(crate::EndReason::Expired).is_ok())
+            .count()
+            > 0
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.inner.engine
     }
 
@@ -277,7 +325,10 @@ impl LockManager {
         &self.inner.prefix
     }
 
+    #[track_caller]
     pub(super) fn key(&self, name: &str) -> Result<Key, InvalidKey> {
+        #[cfg(feature = "test-util")]
+        crate::lock_site::note(name);
         Key::new(&self.inner.prefix, name)
     }
 }

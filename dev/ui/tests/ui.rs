@@ -7,6 +7,7 @@
 fn every_mistake_is_told() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/attribute/*.rs");
+    cases.compile_fail("tests/ui/chaos/*.rs");
     cases.compile_fail("tests/ui/guard/*.rs");
     cases.compile_fail("tests/ui/layer/*.rs");
     cases.compile_fail("tests/ui/redis/*.rs");

@@ -12,10 +12,25 @@ const AT_ONCE: usize = 64;
 #[derive(Default)]
 pub(super) struct AttemptIdSource {
     to_come: Vec<[u8; 16]>,
+    /// The source of the ids, if each run of a test must have the same ids.
+    #[cfg(feature = "test-util")]
+    reproducible: Option<fastrand::Rng>,
 }
 
 impl AttemptIdSource {
+    #[cfg(feature = "test-util")]
+    pub(super) fn reproducible() -> Self {
+        Self {
+            to_come: Vec::new(),
+            reproducible: Some(fastrand::Rng::with_seed(0)),
+        }
+    }
+
     pub(super) fn draw(&mut self) -> AttemptId {
+        #[cfg(feature = "test-util")]
+        if let Some(random) = &mut self.reproducible {
+            return AttemptId::from_random_bytes(random.u128(..).to_le_bytes());
+        }
         if self.to_come.is_empty() {
             let mut fetched = [[0; 16]; AT_ONCE];
             if getrandom::fill(fetched.as_flattened_mut()).is_ok() {

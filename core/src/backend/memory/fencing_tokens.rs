@@ -14,10 +14,25 @@ use crate::backend::key_state::next_token;
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     last: i64,
+    /// Whether tokens are numbered from 1, so that each run of a test has the same tokens.
+    #[cfg(feature = "test-util")]
+    numbered: bool,
 }
 
 impl Tokens {
+    #[cfg(feature = "test-util")]
+    pub(super) fn numbered() -> Self {
+        Self {
+            last: 0,
+            numbered: true,
+        }
+    }
+
     pub(super) fn draw(&mut self) -> Result<FencingToken, BackendError> {
+        #[cfg(feature = "test-util")]
+        if self.numbered {
+            return self.draw_at(SystemTime::UNIX_EPOCH);
+        }
         self.draw_at(SystemTime::now())
     }
 

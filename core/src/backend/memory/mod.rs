@@ -73,6 +73,17 @@ impl InProcess {
         Self::default()
     }
 
+    /// Creates a backend whose tokens and ids are the same in each run.
+    #[cfg(feature = "test-util")]
+    pub(crate) fn reproducible() -> Self {
+        Self {
+            shared: Arc::new(SharedStore {
+                world: Mutex::new(Store::reproducible()),
+                ids: Mutex::new(AttemptIdSource::reproducible()),
+            }),
+        }
+    }
+
     fn world(&self) -> MutexGuard<'_, Store> {
         self.shared.world.lock()
     }

@@ -52,6 +52,14 @@ impl Clock {
 }
 
 impl Store {
+    #[cfg(feature = "test-util")]
+    pub(super) fn reproducible() -> Self {
+        Self {
+            tokens: Tokens::numbered(),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -144,6 +144,8 @@ impl<'a> AcquireLoop<'a> {
             }
         };
         tokio::select! {
+            // In order, so that a run with paused time can be repeated exactly.
+            biased;
             () = hint => Ok(()),
             () = engine.closed() => Err(self.attempt_guard.closed()),
             // The holder's runtime may have ended before its release. This task then continues the release.

@@ -91,6 +91,8 @@ async fn keep_watch(
     loop {
         let watching = async {
             tokio::select! {
+                // In order, so that a run with paused time can be repeated exactly.
+                biased;
                 () = watch(&watch_state, &backend, limits, &mut seen) => Ok(()),
                 never = backlog.keep_adopting() => match never {},
             }
@@ -121,6 +123,8 @@ async fn watch(
         }
         let alarm = watch_state.queue.lock().set_alarm(LeaseInstant::now());
         tokio::select! {
+            // In order, so that a run with paused time can be repeated exactly.
+            biased;
             () = clock::at(alarm) => {}
             () = watch_state.changed.notified() => {}
             count = &mut interruption => {

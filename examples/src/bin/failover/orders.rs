@@ -13,8 +13,10 @@ pub(crate) struct Orders {
 
 impl Orders {
     pub(crate) async fn open() -> Result<Self, Error> {
-        // One connection, because each connection has its own in-memory database.
-        let options = SqlitePoolOptions::new().max_connections(1);
+        // The connections share the database, which exists as long as one of them is open.
+        let options = SqlitePoolOptions::new()
+            .min_connections(4)
+            .max_connections(4);
         let db = options.connect("sqlite::memory:").await?;
         db.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, state TEXT NOT NULL)")
             .await?;
@@ -38,5 +40,33 @@ impl Orders {
         sqlx::query_scalar("SELECT state FROM orders WHERE id = 42")
             .fetch_one(&self.db)
             .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use leasehold::LockManager;
+    use leasehold::chaos::Chaos;
+
+    use super::*;
+
+    /// Each client writes its token as the state. The error of a late write is correct.
+    #[leasehold::chaos_test]
+    async fn older_holder_does_not_overwrite_a_confirmed_state_despite_faults(chaos: Chaos) {
+        let orders = chaos.outside(Orders::open()).await.unwrap();
+        let write = async |locks: LockManager| {
+            let guard = locks.lock("order:42").acquire().await?;
+            let token = guard.token();
+            tokio::task::yield_now().await;
+            orders.set(&token.to_string(), token).await?;
+            Ok::<_, Error>(token.get())
+        };
+        let ends = chaos.clients(3, write).await;
+        let newest = ends.into_iter().flatten().flatten().max();
+        let state: i64 = orders.state().await.unwrap().parse().unwrap_or_default();
+        assert!(
+            newest.is_none_or(|newest| newest <= state),
+            "{newest:?}, {state}"
+        );
     }
 }

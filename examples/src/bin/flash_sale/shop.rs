@@ -133,3 +133,58 @@ impl Shop {
         sold
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use leasehold::chaos::{Chaos, ChaosTest};
+    use sqlx::sqlite::SqlitePoolOptions;
+
+    use super::*;
+
+    /// Two items, in a database in memory. A paused instance may keep a connection.
+    async fn tables() -> Result<Arc<dyn Tables>, ShopError> {
+        let pool = SqlitePoolOptions::new()
+            .min_connections(4)
+            .max_connections(4);
+        let pool = pool.connect("sqlite::memory:").await.map_err(Error::from)?;
+        pool.set_up().await?;
+        pool.stock_up(1, 2).await?;
+        Ok(Arc::new(pool))
+    }
+
+    /// Three instances sell one item each.
+    async fn stock_is_not_oversold(chaos: Chaos, locking: Locking) {
+        let tables = chaos.outside(tables()).await.unwrap();
+        let buy = async |locks| {
+            let shop = Shop::new("A", locks, Arc::clone(&tables)).unwrap();
+            shop.buy(locking, 1, Duration::from_millis(20)).await
+        };
+        let ends = chaos.clients(3, buy).await;
+        let sold = ends.iter().flatten().flatten();
+        let sold = sold.filter(|end| **end == End::Sold).count();
+        let count = tables.count(1).await.unwrap();
+        assert!(
+            count.sold <= 2 && count.sold + count.stock == 2,
+            "{count:?}"
+        );
+        assert!(
+            usize::try_from(count.sold).unwrap() >= sold,
+            "{sold} sold, {count:?}"
+        );
+    }
+
+    #[leasehold::chaos_test]
+    async fn instances_with_leasehold_do_not_oversell_despite_faults(chaos: Chaos) {
+        stock_is_not_oversold(chaos, Locking::Leasehold).await;
+    }
+
+    /// The control.
+    #[test]
+    fn instances_with_a_mutex_oversell() {
+        let test = ChaosTest::new();
+        let check = test.check(async |chaos| {
+            stock_is_not_oversold(chaos, Locking::EachInstance).await;
+        });
+        assert_eq!(check.unwrap_err().replay().unwrap(), "0/calm");
+    }
+}

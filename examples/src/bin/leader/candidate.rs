@@ -43,10 +43,15 @@ impl Candidate {
 /// The job that only the leader may run. When the term ends, the job is dropped at its current `.await`.
 async fn job(leader: LockHandle) -> Result<(), leasehold::Error> {
     println!("{LEADS} {}", leader.token());
+    rounds(|| println!("runs its job")).await
+}
+
+/// Runs a round of the job every half second.
+async fn rounds<T>(round: impl Fn()) -> T {
     let mut rounds = interval(Duration::from_millis(500));
     loop {
         rounds.tick().await;
-        println!("runs its job");
+        round();
     }
 }
 
@@ -61,4 +66,35 @@ async fn input_closed() {
     });
     // The thread runs until the input ends.
     let _closed = closed.await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use leasehold::chaos::Chaos;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    /// Two candidates campaign. The first one stops after ten seconds, and the other one leads.
+    #[leasehold::chaos_test]
+    async fn job_of_an_earlier_leader_does_not_run_after_a_later_one_despite_faults(chaos: Chaos) {
+        let rounds_of = RefCell::new(Vec::new());
+        let stand = async |locks: LockManager, time: Duration| {
+            let job = async |leader: LockHandle| -> Result<(), leasehold::Error> {
+                rounds(|| rounds_of.borrow_mut().push(leader.token())).await
+            };
+            let election = locks.election("leader").ttl(LEASE);
+            // The time is over, or the campaign has failed.
+            let _ended = timeout(time, election.campaign(job)).await;
+        };
+        tokio::join!(
+            chaos.client(async |locks| stand(locks, Duration::from_secs(10)).await),
+            chaos.client(async |locks| stand(locks, Duration::from_secs(20)).await),
+        );
+        let rounds_of = rounds_of.into_inner();
+        assert!(rounds_of.is_sorted(), "{rounds_of:?}");
+        assert!(!chaos.is_calm() || rounds_of.first() < rounds_of.last());
+    }
 }

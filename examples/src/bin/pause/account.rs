@@ -50,13 +50,19 @@ account!(FencedPool<Sqlite>);
 pub(crate) async fn create(file: &Path) -> Result<SqlitePool, Error> {
     let options = SqliteConnectOptions::new().filename(file);
     let db = SqlitePool::connect_with(options.create_if_missing(true)).await?;
+    prepare(&db).await?;
+    Ok(db)
+}
+
+/// Creates the tables, and the account with its first balance.
+pub(crate) async fn prepare(db: &SqlitePool) -> Result<(), Error> {
     db.execute("CREATE TABLE account (balance INTEGER NOT NULL)")
         .await?;
-    ddl::add_column(&db, "account").await?;
-    ddl::create_fences(&db).await?;
+    ddl::add_column(db, "account").await?;
+    ddl::create_fences(db).await?;
     let first = query("INSERT INTO account (balance) VALUES (?)").bind(FIRST_BALANCE);
-    first.execute(&db).await?;
-    Ok(db)
+    first.execute(db).await?;
+    Ok(())
 }
 
 /// Opens the account. If `stops`, the process is stopped when the pool hands out its connection for the second time:

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::time::sleep;
 
 use crate::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
     ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer, async_trait,
 };
+use crate::clock::{LeaseInstant, sleep_until};
 use crate::{AttemptId, Key};
 
 /// A command of the manager to a backend.
@@ -52,6 +52,38 @@ pub struct BackendCall {
     pub command: Command,
     /// The owners that the command concerns: empty for an operator's commands, several for a batch of renewals.
     pub owners: Vec<AttemptId>,
+    /// The keys that the command concerns: one per owner, or the key of an operator's command. Empty for a list.
+    pub keys: Vec<Key>,
+}
+
+impl BackendCall {
+    fn of_attempt(command: Command, attempt: &Attempt) -> Self {
+        Self {
+            command,
+            owners: vec![attempt.owner],
+            keys: vec![attempt.key.clone()],
+        }
+    }
+
+    fn of_claims(command: Command, claims: &[Claim]) -> Self {
+        Self {
+            command,
+            owners: claims.iter().map(|it| it.owner).collect(),
+            keys: claims.iter().map(|it| it.key.clone()).collect(),
+        }
+    }
+
+    fn of_claim(command: Command, claim: &Claim) -> Self {
+        Self::of_claims(command, std::slice::from_ref(claim))
+    }
+
+    fn of_keys(command: Command, keys: Vec<Key>) -> Self {
+        Self {
+            command,
+            owners: Vec::new(),
+            keys,
+        }
+    }
 }
 
 /// A fault to inject into a call.
@@ -149,22 +181,22 @@ impl<B: Backend> Faulty<B> {
         })
     }
 
+    #[allow(clippy::panic, reason = "a plan injects a panic to test its caller")]
     async fn call<T>(
         &self,
-        command: Command,
-        owners: Vec<AttemptId>,
+        call: BackendCall,
         carry_out: impl Future<Output = T>,
     ) -> Result<T, BackendError> {
-        let fault = (self.plan.lock())(&BackendCall { command, owners });
+        let fault = (self.plan.lock())(&call);
         match fault {
             Fault::None => Ok(carry_out.await),
             Fault::SlowRequest(delay) => {
-                sleep(delay).await;
+                sleep_until(LeaseInstant::now().after(delay)).await;
                 Ok(carry_out.await)
             }
             Fault::SlowAnswer(delay) => {
                 let answer = carry_out.await;
-                sleep(delay).await;
+                sleep_until(LeaseInstant::now().after(delay)).await;
                 Ok(answer)
             }
             Fault::Fail => Err(BackendError::not_applied("an injected refusal")),
@@ -217,20 +249,25 @@ impl<B: Backend> Backend for Faulty<B> {
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
         let carry_out = self.inner.attempt(attempt);
-        self.call(Command::Attempt, vec![attempt.owner], carry_out)
-            .await?
+        self.call(
+            BackendCall::of_attempt(Command::Attempt, attempt),
+            carry_out,
+        )
+        .await?
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {
         let carry_out = self.inner.wait(attempt);
-        self.call(Command::Wait, vec![attempt.owner], carry_out)
+        self.call(BackendCall::of_attempt(Command::Wait, attempt), carry_out)
             .await?
     }
 
     async fn renew(&self, claims: &[Claim]) -> Vec<Result<RenewAnswer, BackendError>> {
-        let owners = claims.iter().map(|c| c.owner).collect();
         let carry_out = self.inner.renew(claims);
-        match self.call(Command::Renew, owners, carry_out).await {
+        match self
+            .call(BackendCall::of_claims(Command::Renew, claims), carry_out)
+            .await
+        {
             Ok(answers) => answers,
             Err(error) => vec![Err(error)],
         }
@@ -238,7 +275,7 @@ impl<B: Backend> Backend for Faulty<B> {
 
     async fn downgrade(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
         let carry_out = self.inner.downgrade(claim);
-        self.call(Command::Downgrade, vec![claim.owner], carry_out)
+        self.call(BackendCall::of_claim(Command::Downgrade, claim), carry_out)
             .await?
     }
 
@@ -248,13 +285,13 @@ impl<B: Backend> Backend for Faulty<B> {
         secret: HandoverSecret,
     ) -> Result<RenewAnswer, BackendError> {
         let carry_out = self.inner.hand_over(claim, secret);
-        self.call(Command::HandOver, vec![claim.owner], carry_out)
+        self.call(BackendCall::of_claim(Command::HandOver, claim), carry_out)
             .await?
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         let carry_out = self.inner.release(claim);
-        self.call(Command::Release, vec![claim.owner], carry_out)
+        self.call(BackendCall::of_claim(Command::Release, claim), carry_out)
             .await?
     }
 
@@ -265,25 +302,32 @@ impl<B: Backend> Backend for Faulty<B> {
         keep: Duration,
     ) -> Result<ReleaseAnswer, BackendError> {
         let carry_out = self.inner.record(claim, outcome, keep);
-        self.call(Command::Record, vec![claim.owner], carry_out)
+        self.call(BackendCall::of_claim(Command::Record, claim), carry_out)
             .await?
     }
 
     async fn forget(&self, key: &Key) -> Result<bool, BackendError> {
         let carry_out = self.inner.forget(key);
-        self.call(Command::Forget, Vec::new(), carry_out).await?
+        self.call(
+            BackendCall::of_keys(Command::Forget, vec![key.clone()]),
+            carry_out,
+        )
+        .await?
     }
 
     async fn release_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
         let carry_out = self.inner.release_after(claim);
-        self.call(Command::Release, vec![claim.owner], carry_out)
+        self.call(BackendCall::of_claim(Command::Release, claim), carry_out)
             .await?
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
         let carry_out = self.inner.cleanup(attempt);
-        self.call(Command::Cleanup, vec![attempt.owner], carry_out)
-            .await?
+        self.call(
+            BackendCall::of_attempt(Command::Cleanup, attempt),
+            carry_out,
+        )
+        .await?
     }
 
     /// Returns `None`, like [`attempt_now`](Self::attempt_now).
@@ -293,19 +337,29 @@ impl<B: Backend> Backend for Faulty<B> {
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
         let carry_out = self.inner.inspect(key);
-        self.call(Command::Inspect, Vec::new(), carry_out).await?
+        self.call(
+            BackendCall::of_keys(Command::Inspect, vec![key.clone()]),
+            carry_out,
+        )
+        .await?
     }
 
     async fn force_release(&self, key: &Key) -> Result<bool, BackendError> {
         let carry_out = self.inner.force_release(key);
-        self.call(Command::ForceRelease, Vec::new(), carry_out)
-            .await?
+        self.call(
+            BackendCall::of_keys(Command::ForceRelease, vec![key.clone()]),
+            carry_out,
+        )
+        .await?
     }
 
     async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
         let carry_out = self.inner.force_release_holder(key, id);
-        self.call(Command::ForceRelease, Vec::new(), carry_out)
-            .await?
+        self.call(
+            BackendCall::of_keys(Command::ForceRelease, vec![key.clone()]),
+            carry_out,
+        )
+        .await?
     }
 
     async fn list(
@@ -314,7 +368,8 @@ impl<B: Backend> Backend for Faulty<B> {
         cursor: Option<&ListCursor>,
     ) -> Result<ListPage, BackendError> {
         let carry_out = self.inner.list(prefix, cursor);
-        self.call(Command::List, Vec::new(), carry_out).await?
+        self.call(BackendCall::of_keys(Command::List, Vec::new()), carry_out)
+            .await?
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {
