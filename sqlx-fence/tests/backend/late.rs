@@ -8,7 +8,7 @@ use leasehold_sqlx::{LockDatabase, SqlBackend, ddl};
 use leasehold_testkit::servers::MariaDbServer;
 use sqlx::mysql::MySqlPoolOptions;
 use sqlx::{MySqlPool, PgPool, Pool, SqlitePool, Transaction, query, query_scalar};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::sqlite::LockFile;
 
@@ -25,7 +25,7 @@ const CHANGE: &str =
 
 /// Counts the statements of this pool that acquire and wait for a lock of the database.
 const WAITING_ON_POSTGRES: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' \
-     AND application_name = current_setting('application_name') AND query LIKE 'WITH taken%'";
+     AND application_name = current_setting('application_name') AND query LIKE 'INSERT INTO leasehold_locks AS%'";
 const WAITING_ON_MARIADB: &str =
     "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
 
@@ -103,8 +103,9 @@ async fn cleanup_overtakes<DB: LockDatabase>(
     waiting: impl AsyncFn() -> i64,
 ) {
     let late = Attempt::new(key.clone(), TTL, false);
-    let mut attempt = backend.attempt(&late);
+    let (mut attempt, begin) = (backend.attempt(&late), Instant::now());
     loop {
+        assert!(begin.elapsed() < TTL, "no statement waits");
         let ended = timeout(PAUSE, &mut attempt).await;
         assert!(ended.is_err(), "{ended:?}");
         if waiting().await == 1 {
