@@ -79,17 +79,25 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             };
             let (pending, mut answer) = Pending::new(reason, Arc::clone(&change));
             local.push(Box::new(pending));
-            tokio::select! {
+            let answered = tokio::select! {
                 biased;
-                answer = &mut answer => if let Ok(answer) = answer {
-                    return answer;
-                },
-                _turn = local.turn.lock() => self.write_changes(key, &local).await,
+                answered = &mut answer => Some(answered),
+                _turn = local.turn.lock() => {
+                    self.write_changes(key, &local).await;
+                    None
+                }
                 // The task whose turn it is may be stopped.
-                () = local.stopped() => self.write_changes(key, &local).await,
-            }
-            // Usually, `write_changes` has written this change. Otherwise another task has taken it before.
-            if let Ok(Ok(answer)) = timeout(ANSWER_LIMIT, answer).await {
+                () = local.stopped() => {
+                    self.write_changes(key, &local).await;
+                    None
+                }
+            };
+            let answered = match answered {
+                Some(answered) => Ok(answered),
+                // Usually, `write_changes` has written this change. Otherwise another task has taken it before.
+                None => timeout(ANSWER_LIMIT, answer).await,
+            };
+            if let Ok(Ok(answer)) = answered {
                 return answer;
             }
             // The task that took this change was dropped, or is stopped. It may have written the change.

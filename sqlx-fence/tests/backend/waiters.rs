@@ -232,6 +232,28 @@ async fn a_stopped_task_does_not_block_other_tasks() {
     assert!(seen.holders >= 2, "{seen:?}");
 }
 
+/// Checks that a task repeats its attempt if the task that wrote it was dropped.
+#[tokio::test]
+async fn a_dropped_task_does_not_block_other_tasks() {
+    let file = crate::sqlite::LockFile::create().await;
+    let backend = SqlBackend::<Sqlite>::new(file.pool.clone());
+    let key = Key::new("", "dropped").unwrap();
+    let readers = [(); 3].map(|()| Attempt::new(key.clone(), TTL, true).in_mode(Mode::Shared));
+    let (mut first, mut second) = (backend.attempt(&readers[0]), backend.attempt(&readers[1]));
+    assert!(poll!(&mut first).is_pending());
+    assert!(poll!(&mut second).is_pending());
+    // The first task counts as stopped, so the third task writes the attempts of the second task and its own.
+    sleep(Duration::from_millis(300)).await;
+    let mut third = backend.attempt(&readers[2]);
+    assert!(poll!(&mut third).is_pending());
+    drop(third);
+    let second = timeout(Duration::from_secs(5), second).await;
+    assert!(
+        matches!(second, Ok(Ok(AttemptAnswer::Granted { .. }))),
+        "{second:?}"
+    );
+}
+
 /// Checks that all readers behind a writer confirm their grants before these expire.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_readers_are_granted_together() {

@@ -11,7 +11,7 @@ use leasehold_testkit::processes::ChildProcess;
 use leasehold_testkit::proxy::Proxy;
 use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
 use sqlx::{Executor, FromRow, IntoArguments, MySql, Pool, Postgres};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::start;
 
@@ -19,6 +19,9 @@ const TIME: Duration = Duration::from_secs(6);
 const TTL: Duration = Duration::from_millis(500);
 const THINK: Duration = Duration::from_millis(100);
 const PROCESSES: usize = 3;
+
+/// The longest stop of a process, after the end of its lease.
+const STOP: Duration = Duration::from_secs(4);
 
 /// The number of stops after which a control without a lost change fails.
 const STOPS: usize = 40;
@@ -66,14 +69,16 @@ impl Writers {
         self.committed.push(line.await.unwrap());
     }
 
-    /// Stops a process for longer than its lease, until another process has committed.
+    /// Stops a process for longer than its lease, until another process has committed. A process that was stopped after
+    /// its write keeps the row locked, so the others wait for it.
     async fn stop_one(&mut self) {
         sleep(THINK.mul_f64(fastrand::f64())).await;
         let victim = fastrand::usize(..PROCESSES);
         self.running[victim].pause().unwrap();
         sleep(TTL).await;
-        self.commit_of((victim + 1) % PROCESSES, Moment::now())
-            .await;
+        let other = self.commit_of((victim + 1) % PROCESSES, Moment::now());
+        // After a timeout, the other process waits for the stopped process.
+        let _waited = timeout(STOP, other).await;
         self.running[victim].resume().unwrap();
     }
 
