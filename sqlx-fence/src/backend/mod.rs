@@ -83,11 +83,10 @@ use self::waiters::Waiters;
 /// Autovacuum needs no settings.
 ///
 /// A backend that releases locks checks a thousand rows every 10 s, and deletes the old ones. While at least a tenth of
-/// them are old, it continues after a pause of 100 ms, or of nine times the
-/// duration of the last deletion if that is longer. So it deletes at
-/// most 10 000 rows a second, and a million old rows in a few minutes, with at most a tenth of one connection. The
-/// guarantees do not cover a statement that is stopped for more than an hour before it writes, such as that of a stopped
-/// process on `SQLite`. It may still acquire the lock, although its attempt has ended.
+/// them are old, it continues after a pause of 100 ms, or of nine times the duration of the last deletion if that is
+/// longer. So it deletes at most 10 000 rows a second, and a million old rows in a few minutes, with at most a tenth of
+/// one connection. The guarantees do not cover a statement that is stopped for more than an hour before it writes, such
+/// as that of a stopped process on `SQLite`. It may still acquire the lock, although its attempt has ended.
 ///
 /// # Connection poolers
 ///
