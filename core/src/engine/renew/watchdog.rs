@@ -123,20 +123,21 @@ async fn watch(
         }
         let alarm = watch_state.queue.lock().set_alarm(LeaseInstant::now());
         tokio::select! {
-            // In order, so that a run with paused time can be repeated exactly.
+            // In order, so that a run with paused time can be repeated exactly. The renewals in progress come first, so that
+            // an alarm that is always due does not keep them from being sent.
             biased;
+            Some(looks) = under_way.next() => {
+                let mut queue = watch_state.queue.lock();
+                for (lease, look) in looks {
+                    queue.put_back(lease.claim.owner, look);
+                }
+            }
             () = clock::at(alarm) => {}
             () = watch_state.changed.notified() => {}
             count = &mut interruption => {
                 *seen = count.max(*seen + 1);
                 interruption.set(interrupted(&**backend, *seen));
                 watch_state.queue.lock().make_all_due(LeaseInstant::now());
-            }
-            Some(looks) = under_way.next() => {
-                let mut queue = watch_state.queue.lock();
-                for (lease, look) in looks {
-                    queue.put_back(lease.claim.owner, look);
-                }
             }
         }
     }
