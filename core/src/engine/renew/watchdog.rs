@@ -123,8 +123,8 @@ async fn watch(
         }
         let alarm = watch_state.queue.lock().set_alarm(LeaseInstant::now());
         tokio::select! {
-            // In order, so that a run with paused time can be repeated exactly. The renewals in progress come first, so that
-            // an alarm that is always due does not keep them from being sent.
+            // In order, so that a run with paused time can be repeated exactly. The renewals in progress come first, so
+            // that an alarm that is always due does not keep them from being sent.
             biased;
             Some(looks) = under_way.next() => {
                 let mut queue = watch_state.queue.lock();
