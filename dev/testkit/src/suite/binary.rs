@@ -24,7 +24,7 @@ const BUILDING: [&str; 1] = ["ui"];
 const WAITING: [&str; 1] = ["leasehold-sqlx backend"];
 
 /// The number of test threads of such a binary.
-const MANY_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "12");
+const MANY_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "8");
 
 /// A test binary, as cargo runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -218,7 +218,7 @@ fn a_binary_that_mostly_waits_gets_more_test_threads_unless_the_caller_sets_them
     ] {
         let (outcome, echoed) = beside_in(variables, &[(name, &script)])?;
         assert!(outcome.holds(), "{outcome:?}");
-        let many = format!("[{name}] threads: 12");
+        let many = format!("[{name}] threads: 8");
         assert_eq!(echoed.contains(&many), has_many, "{echoed:#?}");
     }
     Ok(())
