@@ -24,7 +24,7 @@ pub enum Claim {
     /// After the answer to its release or cleanup, an attempt neither holds the lock nor has a queue position.
     NoGhost,
     /// Every living waiter has the lock or a queue position, or polls within a refresh interval.
-    NobodyForgotten,
+    WaiterKept,
     /// If an attempt waits, the lock is without a living holder only for as long as the faults so far explain.
     NoStall,
     /// No waiter sends more than three requests while no time passes.

@@ -70,7 +70,7 @@ fn always(claim: Claim) -> Property<Exploration> {
         };
     }
     let condition: fn(&Exploration, &World) -> bool = by_name!(
-        Exclusion Backed TokensDiffer TokensGrow Fenced NoRevival NoGhost NobodyForgotten NoStall NoSpin InOrder
+        Exclusion Backed TokensDiffer TokensGrow Fenced NoRevival NoGhost WaiterKept NoStall NoSpin InOrder
         OneOutcome OutcomesGrow NoSecondRun ConfirmedRecorded
     );
     Property::always(claim.name(), condition)

@@ -35,7 +35,7 @@ pub(crate) fn holds(claim: Claim, setup: &Setup, world: &World) -> bool {
             let traces = world.server.is_held_by(who) || world.server.queue.contains(who);
             world.attempts[who].phase != Phase::Over || !traces
         }),
-        Claim::NobodyForgotten => setup.everyone().all(|who| {
+        Claim::WaiterKept => setup.everyone().all(|who| {
             let attempt = &world.attempts[who];
             attempt.phase != Phase::Trying
                 || attempt.line != Line::Idle

@@ -33,7 +33,7 @@
 //! | `fenced` | I3: a resource that compares tokens accepts no write of a holder after a write of a later holder |
 //! | `no-revival` | no renewal or record succeeds without the lock, or after a later attempt was granted |
 //! | `no-ghost` | after the answer to its release, cleanup or record, an attempt has neither the lock nor a queue position |
-//! | `nobody-forgotten` | a living waiter has the lock or a queue position, or polls within a refresh interval |
+//! | `waiter-kept` | a living waiter has the lock or a queue position, or polls within a refresh interval |
 //! | `no-stall` | if an attempt waits, the lock is without a living holder only for as long as the faults so far explain |
 //! | `no-spin` | waiters do not send requests without end while no time passes, so that the two claims before are meaningful |
 //! | `in-order` | the lock is never granted before an earlier waiter that lives and receives notifications |
@@ -44,8 +44,8 @@
 //!
 //! The last four claims are those of `once`. They are checked in three worlds of their own, so that the others do not
 //! grow: `once` and `once-forced` without time limits, and `once-deaths` with fast messages. There a holder sends the
-//! outcome of its body instead of a release, and a kept outcome ends an attempt. Outcomes expire. `no-stall` and
-//! `nobody-forgotten` have a further condition in these worlds: while the server keeps an outcome, no attempt waits.
+//! outcome of its body instead of a release, and a kept outcome ends an attempt. Outcomes expire. In these worlds, the
+//! claims `no-stall` and `waiter-kept` also require that no attempt waits while the server keeps an outcome.
 //!
 //! The first seven claims are checked in worlds where each message and process may take any time, even forever. In
 //! these worlds a dead process is one that takes no more steps, and a lost message is one that never arrives. A
@@ -53,8 +53,8 @@
 //! before their expiry. `exclusion` and `backed` are not claimed where other programs delete or overwrite the key, make
 //! it expire early, or force-release the lock. The other claims are.
 //!
-//! The claims `nobody-forgotten`, `no-stall`, `no-spin` and `in-order` are checked in other worlds: there, messages are
-//! fast, and living clients act in time. In these worlds `no-stall` allows a time for each fault so far, and no other
+//! The claims `waiter-kept`, `no-stall`, `no-spin` and `in-order` are checked in other worlds, in which messages are fast
+//! and living clients act in time. In these worlds `no-stall` allows a time for each fault so far, and no other
 //! time. For a dead holder it is the rest of its lease. If the waiters are not the first ones of their processes, a
 //! refresh interval is added. For a waiter that died in the queue of a living process, or that was not notified, it is
 //! a grant and a refresh interval. For a waiter that died with its process it is nothing, because the server skips it.

@@ -35,7 +35,7 @@ weakenings! {
     OwnPlaceRemoved: "own-place-kept", "a release or cleanup does not remove its own place",
         in "late-copies" breaks NoGhost;
     AllRecheck: "only-head-looks", "only the head of the queue asks again unasked",
-        in "foreign-delete" breaks NobodyForgotten NoStall InOrder;
+        in "foreign-delete" breaks WaiterKept NoStall InOrder;
     OnlyThoseAhead: "any-other-waiter", "an acquire does not take a free lock while anybody else waits",
         in "foreign-delete" breaks NoStall;
     CleanupHandsOn: "only-delete", "a release or cleanup deletes the lock and hands it to nobody",

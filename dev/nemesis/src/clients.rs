@@ -86,8 +86,8 @@ pub struct Compete {
     pub file: PathBuf,
 }
 
-/// A task with transactions that read a counter and overwrite it later, under the lock. The client prints `committed ID
-/// MOMENT` after each commit.
+/// A task with transactions that read a counter and overwrite it later, under the lock. The client prints `read ID
+/// MOMENT` after each read, and `committed ID MOMENT` after each commit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Change {
     /// Whether the transactions commit only while the lock is held.

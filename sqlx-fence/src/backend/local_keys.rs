@@ -59,9 +59,9 @@ pub(super) struct LocalKey {
     /// The changes that are not written yet, in the order of their arrival.
     changes: Mutex<Vec<Box<dyn Change>>>,
     /// The task that has this mutex writes the changes of all tasks.
-    pub(super) turn: tokio::sync::Mutex<()>,
+    turn: tokio::sync::Mutex<()>,
     /// When a task last began to write.
-    wrote: Mutex<Instant>,
+    last_write: Mutex<Instant>,
     /// The waiters inside of `wait`.
     waiting: Mutex<HashMap<AttemptId, Arc<Notify>>>,
     polls: Mutex<Polls>,
@@ -72,26 +72,35 @@ impl LocalKey {
         Self {
             changes: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
-            wrote: Mutex::new(Instant::now()),
+            last_write: Mutex::new(Instant::now()),
             waiting: Mutex::default(),
             polls: Mutex::default(),
         }
     }
 
     /// Notes that a task begins to write.
-    pub(super) fn writes(&self) {
-        *lock(&self.wrote) = Instant::now();
+    pub(super) fn note_write(&self) {
+        *lock(&self.last_write) = Instant::now();
     }
 
-    /// Waits until no task has begun to write for a while, so the task whose turn it is may be stopped. Then it returns
-    /// to only one of the tasks that wait, so that they do not all write concurrently.
-    pub(super) async fn stopped(&self) {
+    /// Waits until this task may write. Returns `None` if another task has its turn, but may be stopped.
+    pub(super) async fn turn(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        tokio::select! {
+            biased;
+            turn = self.turn.lock() => Some(turn),
+            () = self.stopped() => None,
+        }
+    }
+
+    /// Waits until no task has begun to write for a while. Then it returns to only one of the tasks that wait, so that
+    /// they do not all write concurrently.
+    async fn stopped(&self) {
         loop {
-            let last = *lock(&self.wrote);
+            let last = *lock(&self.last_write);
             sleep_until((last + STOPPED_AFTER).into()).await;
-            let mut wrote = lock(&self.wrote);
-            if *wrote == last {
-                *wrote = Instant::now();
+            let mut last_write = lock(&self.last_write);
+            if *last_write == last {
+                *last_write = Instant::now();
                 return;
             }
         }

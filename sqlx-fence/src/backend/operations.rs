@@ -7,7 +7,7 @@ use leasehold::backend::key_state::{KeyState, Step, next_token};
 use leasehold::backend::{
     Applied, Attempt, BackendError, Claim, Inspection, ListCursor, ListPage, Mode,
 };
-use leasehold::{AttemptId, Key};
+use leasehold::{AttemptId, FencingToken, Key};
 use tokio::time::{sleep, timeout};
 
 use super::changes::{Change, Pending, Reason, Tokens};
@@ -33,29 +33,27 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     pub(super) async fn take(&self, attempt: &Attempt, expiry: i64) -> Result<Taken, BackendError> {
         let mut connection = self.connection().await?;
         let request = self.requests.sending(attempt.owner, expiry);
-        let sent = Instant::now();
-        match connection
-            .run(|on| DB::take(on, self.prepare, attempt, expiry))
-            .await
-        {
-            Ok(taken) => {
+        let taken = connection.run(|on| DB::take(on, self.prepare, attempt, expiry));
+        let token = |token: Option<i64>| {
+            let token = token.map(FencingToken::try_from).transpose();
+            token.map_err(|invalid| sqlx::Error::Decode(invalid.into()))
+        };
+        match taken.await.and_then(token) {
+            Ok(Some(token)) => {
                 request.answered();
-                if let Taken::Busy(reading) = &taken {
-                    self.requests.observe(sent, reading.now);
-                }
-                Ok(taken)
+                Ok(Taken::Token(token))
             }
-            Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {
-                request.answered();
-                drop(connection);
-                Ok(Taken::Busy(self.read(&attempt.key).await?))
-            }
-            Err(failed) => {
+            Err(failed) if DB::obstacle(&failed) != Some(Obstacle::Conflict) => {
                 let failed = error::of(failed, &attempt.key);
                 if failed.applied() == Applied::No {
                     request.answered();
                 }
                 Err(failed)
+            }
+            Ok(None) | Err(_) => {
+                request.answered();
+                drop(connection);
+                Ok(Taken::Busy(self.read(&attempt.key).await?))
             }
         }
     }
@@ -82,12 +80,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             let answered = tokio::select! {
                 biased;
                 answered = &mut answer => Some(answered),
-                _turn = local.turn.lock() => {
-                    self.write_changes(key, &local).await;
-                    None
-                }
-                // The task whose turn it is may be stopped.
-                () = local.stopped() => {
+                _turn = local.turn() => {
                     self.write_changes(key, &local).await;
                     None
                 }
@@ -127,7 +120,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let mut changes: Vec<Box<dyn Change>> = Vec::new();
         let mut tries = Tries::default();
         let failed = loop {
-            local.writes();
+            local.note_write();
             changes.extend(local.take_changes());
             changes.retain(|it| !it.is_abandoned());
             if changes.is_empty() {

@@ -58,7 +58,7 @@ impl Reading {
 
 /// The result of the statement that acquires a free lock.
 #[derive(Debug)]
-pub enum Taken {
+pub(super) enum Taken {
     /// The caller holds the lock under this token.
     Token(FencingToken),
     /// The statement changed nothing.

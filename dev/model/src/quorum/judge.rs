@@ -33,7 +33,7 @@ pub(crate) fn holds(claim: Claim, setup: &Setup, world: &World) -> bool {
             })
         }),
         Claim::Backed
-        | Claim::NobodyForgotten
+        | Claim::WaiterKept
         | Claim::NoStall
         | Claim::NoSpin
         | Claim::InOrder

@@ -29,13 +29,13 @@ const STOPS: usize = 40;
 /// The time until a process commits again after a fault.
 const PATIENCE: Duration = Duration::from_secs(40);
 
-/// The processes, and the changes that they have reported.
+/// The processes, and the events that they have printed.
 struct Writers {
     url: String,
     task: Task,
     running: Vec<ChildProcess>,
     killed: Vec<ChildProcess>,
-    committed: Vec<String>,
+    lines: Vec<String>,
 }
 
 impl Writers {
@@ -51,7 +51,7 @@ impl Writers {
             task,
             running,
             killed: Vec::new(),
-            committed: Vec::new(),
+            lines: Vec::new(),
         }
     }
 
@@ -59,25 +59,33 @@ impl Writers {
     async fn commit(&mut self) {
         let now = Moment::now();
         for process in 0..PROCESSES {
-            self.commit_of(process, now).await;
+            self.event_of(process, "committed", now).await;
         }
     }
 
-    async fn commit_of(&mut self, process: usize, since: Moment) {
-        let is_later = |line: &str| committed(line).is_some_and(|(_, at)| at > since);
-        let line = self.running[process].line_where(PATIENCE, is_later);
-        self.committed.push(line.await.unwrap());
+    /// Waits for an event of a process that happens after `since`.
+    async fn event_of(&mut self, process: usize, name: &str, since: Moment) {
+        let lines = async {
+            loop {
+                let line = self.running[process].next_line().await.unwrap();
+                let is_later = event(&line, name).is_some_and(|(_, at)| at > since);
+                self.lines.push(line);
+                if is_later {
+                    return;
+                }
+            }
+        };
+        timeout(PATIENCE, lines).await.unwrap();
     }
 
-    /// Stops a process for longer than its lease, until another process has committed. A process that was stopped after
-    /// its write keeps the row locked, so the others wait for it.
+    /// Stops a process between its read and its write for longer than its lease, until another process has committed.
+    /// The stop may come after the write. The row is then locked, and the others wait for the stopped process.
     async fn stop_one(&mut self) {
-        sleep(THINK.mul_f64(fastrand::f64())).await;
         let victim = fastrand::usize(..PROCESSES);
+        self.event_of(victim, "read", Moment::now()).await;
         self.running[victim].pause().unwrap();
         sleep(TTL).await;
-        let other = self.commit_of((victim + 1) % PROCESSES, Moment::now());
-        // After a timeout, the other process waits for the stopped process.
+        let other = self.event_of((victim + 1) % PROCESSES, "committed", Moment::now());
         let _waited = timeout(STOP, other).await;
         self.running[victim].resume().unwrap();
     }
@@ -94,17 +102,18 @@ impl Writers {
         for mut process in self.running.into_iter().chain(self.killed) {
             process.kill();
             while let Some(line) = process.next_line().await {
-                self.committed.push(line);
+                self.lines.push(line);
             }
         }
-        let ids = self.committed.iter().filter_map(|line| committed(line));
+        let ids = self.lines.iter();
+        let ids = ids.filter_map(|line| event(line, "committed"));
         ids.map(|(id, _)| id.to_owned()).collect()
     }
 }
 
-/// Returns the id of a change, and when its commit returned.
-fn committed(line: &str) -> Option<(&str, Moment)> {
-    let (id, at) = line.strip_prefix("committed ")?.split_once(' ')?;
+/// Returns the id of the change and the time of an event: `committed ID MOMENT`, for example.
+fn event<'l>(line: &'l str, name: &str) -> Option<(&'l str, Moment)> {
+    let (id, at) = line.strip_prefix(name)?.trim_start().split_once(' ')?;
     Some((id, Moment(at.parse().ok()?)))
 }
 

@@ -16,7 +16,7 @@ use leasehold::backend::{Attempt, Claim};
 use sqlx::{Pool, Transaction};
 
 use super::connection::Connect;
-use super::record::{Reading, Record, Swept, Taken};
+use super::record::{Reading, Record, Swept};
 pub(super) use crate::database::Answer;
 
 /// A database that can store locks: `Postgres`, `MySql` and `Sqlite` of sqlx, each with the feature of the same name.
@@ -50,13 +50,14 @@ pub trait LockDatabase: Connect {
         Box::pin(pending())
     }
 
-    /// Acquires a lock that is free and has no waiters, if the database's clock is before `expiry`.
+    /// Acquires a lock that is free and has no waiters, if the database's clock is before `expiry`, and returns its token.
+    /// Otherwise changes nothing.
     fn take<'c>(
         connection: &'c mut Self::Connection,
         prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
-    ) -> Answer<'c, Taken>;
+    ) -> Answer<'c, Option<i64>>;
 
     /// Reads the row of a key.
     fn read<'c>(

@@ -3,14 +3,14 @@
 //! A statement reads the clock once, at its beginning. If the statement then waits for a concurrent change of its row,
 //! its time is in the past, so it can find a lock busy that is free. It never finds a lock free that is busy.
 
+use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
-use leasehold::{AttemptId, FencingToken};
 use sqlx::mysql::{MySqlArguments, MySqlRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
 use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Swept, Taken};
+use crate::backend::record::{Reading, Record, Swept};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -146,7 +146,7 @@ impl LockDatabase for MySql {
         prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
-    ) -> Answer<'c, Taken> {
+    ) -> Answer<'c, Option<i64>> {
         Box::pin(async move {
             let owner = attempt.owner.to_bytes();
             let take = query(TAKE, prepare)
@@ -155,14 +155,8 @@ impl LockDatabase for MySql {
                 .bind(micros(attempt.ttl))
                 .bind(attempt.owner.label())
                 .bind(expiry);
-            let token = take.execute(&mut *connection).await?.last_insert_id();
-            match FencingToken::try_from(token.cast_signed()) {
-                Ok(token) => Ok(Taken::Token(token)),
-                Err(_busy) => {
-                    let busy = Self::read(connection, prepare, attempt.key.full()).await?;
-                    Ok(Taken::Busy(busy))
-                }
-            }
+            let token = take.execute(connection).await?.last_insert_id();
+            Ok(Some(token.cast_signed()).filter(|token| *token > 0))
         })
     }
 

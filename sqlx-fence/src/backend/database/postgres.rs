@@ -6,8 +6,8 @@
 //! If the pool keeps no prepared statements, each operation is one simple query; see [`statement`](super::statement).
 
 use futures_util::StreamExt;
+use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
-use leasehold::{AttemptId, FencingToken};
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgListener, PgRow};
 use sqlx::{
@@ -16,7 +16,7 @@ use sqlx::{
 
 use super::statement::{Statement, query};
 use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Swept, Taken};
+use crate::backend::record::{Reading, Record, Swept};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -215,7 +215,7 @@ impl LockDatabase for Postgres {
         prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
-    ) -> Answer<'c, Taken> {
+    ) -> Answer<'c, Option<i64>> {
         Box::pin(async move {
             let owner = attempt.owner.to_bytes();
             let take = query(TAKE, prepare)
@@ -224,14 +224,8 @@ impl LockDatabase for Postgres {
                 .bind(micros(attempt.ttl))
                 .bind(expiry)
                 .bind(attempt.owner.label());
-            let Some(row) = take.fetch_optional(&mut *connection).await? else {
-                return Ok(Taken::Busy(
-                    Self::read(connection, prepare, attempt.key.full()).await?,
-                ));
-            };
-            let token = FencingToken::try_from(row.try_get::<i64, _>(0)?);
-            let token = token.map_err(|invalid| sqlx::Error::Decode(invalid.into()))?;
-            Ok(Taken::Token(token))
+            let row = take.fetch_optional(connection).await?;
+            row.map(|row| row.try_get(0)).transpose()
         })
     }
 

@@ -3,14 +3,14 @@
 //! The clock is the clock of the machine, in whole milliseconds. A statement reads the clock once, after it has acquired
 //! the write lock of the database.
 
+use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
-use leasehold::{AttemptId, FencingToken};
 use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction};
 
 use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
-use crate::backend::record::{Reading, Record, Swept, Taken};
+use crate::backend::record::{Reading, Record, Swept};
 use crate::backend::times::micros;
 use crate::schema;
 
@@ -122,7 +122,7 @@ impl LockDatabase for Sqlite {
         prepare: bool,
         attempt: &'c Attempt,
         expiry: i64,
-    ) -> Answer<'c, Taken> {
+    ) -> Answer<'c, Option<i64>> {
         Box::pin(async move {
             let owner = attempt.owner.to_bytes();
             let take = query(TAKE, prepare)
@@ -132,14 +132,8 @@ impl LockDatabase for Sqlite {
                 .bind(expiry)
                 .bind(attempt.owner.label());
             // The driver ignores an error of the commit if it does not fetch all rows.
-            let rows = take.fetch_all(&mut *connection).await?;
-            let Some(row) = rows.first() else {
-                let busy = Self::read(connection, prepare, attempt.key.full()).await?;
-                return Ok(Taken::Busy(busy));
-            };
-            let token = FencingToken::try_from(row.try_get::<i64, _>(0)?);
-            let token = token.map_err(|invalid| sqlx::Error::Decode(invalid.into()))?;
-            Ok(Taken::Token(token))
+            let rows = take.fetch_all(connection).await?;
+            rows.first().map(|row| row.try_get(0)).transpose()
         })
     }
 

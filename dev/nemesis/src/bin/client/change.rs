@@ -87,6 +87,7 @@ where
 {
     let read = sqlx::query_as("SELECT value FROM counter");
     let (value,): (i64,) = read.fetch_one(&mut *connection).await?;
+    println!("read {id} {}", Moment::now().0);
     sleep(work.think.mul_f64(fastrand::f64())).await;
     let write = format!("UPDATE counter SET value = {value} + 1");
     sqlx::query(AssertSqlSafe(write))
