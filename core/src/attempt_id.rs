@@ -189,7 +189,7 @@ const fn mixed(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// A map whose keys are ids. The ids are already random, so a cheap hash is enough. If a backend's ids are not random,
+/// A map whose keys are ids. The ids are random or counted, so a cheap hash is enough. If a backend's ids are neither,
 /// only the maps with these ids are slower.
 pub(crate) type AttemptMap<V> = HashMap<AttemptId, V, BuildHasherDefault<IdHasher>>;
 
@@ -211,8 +211,9 @@ impl Hasher for IdHasher {
     /// Ignores the length, because it is the same for all ids.
     fn write_usize(&mut self, _length: usize) {}
 
+    /// Multiplies, because a map also uses the highest bits, in which counted ids do not differ.
     fn finish(&self) -> u64 {
-        self.0
+        self.0.wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 

@@ -26,12 +26,14 @@ impl Hold {
         }
     }
 
-    /// Releases the lock, and waits for the confirmation for at most the time of one command.
+    /// Releases the lock, and waits for the confirmation for at most the time of one command. The release of a lost lock
+    /// continues in the background, because the backend may be down.
     pub(crate) async fn release(&self) -> Result<(), Error> {
         let outcome = match PendingRelease::take(&self.engine, &self.lease) {
-            Ok(mut debt) => match debt.pay_now() {
+            Ok(mut debt) => match debt.pay_now().or_else(|| debt.loss()) {
                 Some(outcome) => outcome,
-                None => debt.pay().await.map_err(|source| {
+                // This future is boxed, so that the future of a release is cheap to move.
+                None => Box::pin(debt.pay()).await.map_err(|source| {
                     UnconfirmedRelease::new(self.lease.claim.key.clone(), source)
                 })?,
             },

@@ -107,6 +107,14 @@ impl<'a> PendingRelease<'a> {
         Some(outcome)
     }
 
+    /// Returns the loss if the lock was lost before this release. A shutdown that ended the lease is no loss here,
+    /// because the backend can usually be reached.
+    pub(crate) fn loss(&self) -> Option<ReleaseOutcome> {
+        let lost = self.debt.as_ref()?.0.lost;
+        let lost = lost.filter(|reason| *reason != EndReason::Shutdown);
+        lost.map(ReleaseOutcome::AlreadyLost)
+    }
+
     /// Sends the release, and retries it for the time of one command, counted from `take`. After a failure, dropping
     /// this value continues the retries in the background.
     pub(crate) async fn pay(&mut self) -> Result<ReleaseOutcome, BackendError> {

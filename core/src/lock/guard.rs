@@ -152,7 +152,8 @@ impl<K: Releasable> LockGuard<K> {
     ///
     /// # Errors
     ///
-    /// - [`Error::Lost`] if the lock was lost before. Work under the lock may have run alongside another holder.
+    /// - [`Error::Lost`] if the lock was lost before. Work under the lock may have run alongside another holder. The
+    ///   release then continues in the background, because the backend may be down.
     /// - [`Error::Unconfirmed`] if the backend did not confirm the release within the manager's command timeout. This
     ///   time includes a renewal in progress. The release continues in the background.
     ///

@@ -203,7 +203,6 @@ impl<K: Kind> Lock<K> {
     ///
     /// Panics if the tokio runtime was built without `enable_time`.
     pub fn acquire(self) -> impl Future<Output = Result<LockGuard<K>, Error>> + Send + use<K> {
-        // This is not an `async fn`, which would store the lock twice.
         self.take(true)
     }
 
@@ -231,50 +230,56 @@ impl<K: Kind> Lock<K> {
         })
     }
 
-    async fn take(self, may_wait: bool) -> Result<LockGuard<K>, Error> {
-        let key = self.key.map_err(|error| *error)?;
-        let (mode, is_taken_up) = (self.options.mode, self.handover.is_some());
-        supported(mode, is_taken_up, &self.options, &self.engine, &key)?;
-        if let Mode::Permits { count, of } = mode {
-            validate_permits(count, of)?;
-        }
-        let can = self.engine.backend().capabilities();
-        self.options.validate(can.least_ttl, can.most_ttl)?;
-        let scope = self.scope.as_ref();
-        // An accepted ticket has its own lease, so it does not use the lease that the scope holds.
-        if let Some(scope) = scope.filter(|_| self.handover.is_none())
-            && let Some(hold) = scope.share(&self.engine, &key)
-        {
-            return Ok(LockGuard::new(HoldRef::Shared(hold)));
-        }
-        if may_wait {
-            check_self_deadlock(mode, &self.engine, &key, scope)?;
-        }
+    fn take(
+        self,
+        may_wait: bool,
+    ) -> impl Future<Output = Result<LockGuard<K>, Error>> + Send + use<K> {
         let patience = BusyPolicy::of(&self.options, may_wait);
-        let wanted = AcquireRequest {
-            key,
-            mode,
-            handover: self.handover,
-            once: false,
-        };
-        let (engine, options) = (&self.engine, &self.options);
-        let held = match scope {
-            Some(scope) => {
-                // This future is boxed, so that the futures of other locks stay small.
-                let held = Box::pin(scope.acquire(engine, &wanted, options, patience)).await;
-                held.map(HoldRef::Shared)
+        // This is not an `async fn`, which would store the lock twice.
+        async move {
+            let key = self.key.map_err(|error| *error)?;
+            let (mode, is_taken_up) = (self.options.mode, self.handover.is_some());
+            supported(mode, is_taken_up, &self.options, &self.engine, &key)?;
+            if let Mode::Permits { count, of } = mode {
+                validate_permits(count, of)?;
             }
-            None => {
-                let held = engine.acquire(&wanted, options, patience).await;
-                held.map(HoldRef::Whole).map_err(Error::from)
+            let can = self.engine.backend().capabilities();
+            self.options.validate(can.least_ttl, can.most_ttl)?;
+            let scope = self.scope.as_ref();
+            // An accepted ticket has its own lease, so it does not use the lease that the scope holds.
+            if let Some(scope) = scope.filter(|_| self.handover.is_none())
+                && let Some(hold) = scope.share(&self.engine, &key)
+            {
+                return Ok(LockGuard::new(HoldRef::Shared(hold)));
             }
-        };
-        match held {
-            Ok(hold) => Ok(LockGuard::new(hold)),
-            Err(error) if options.report_holder && may_wait => {
-                Err(Box::pin(engine.name_holder(error)).await)
+            if may_wait {
+                check_self_deadlock(mode, &self.engine, &key, scope)?;
             }
-            Err(error) => Err(error),
+            let wanted = AcquireRequest {
+                key,
+                mode,
+                handover: self.handover,
+                once: false,
+            };
+            let (engine, options) = (&self.engine, &self.options);
+            let held = match scope {
+                Some(scope) => {
+                    // This future is boxed, so that the futures of other locks stay small.
+                    let held = Box::pin(scope.acquire(engine, &wanted, options, patience)).await;
+                    held.map(HoldRef::Shared)
+                }
+                None => {
+                    let held = engine.acquire(&wanted, options, patience).await;
+                    held.map(HoldRef::Whole).map_err(Error::from)
+                }
+            };
+            match held {
+                Ok(hold) => Ok(LockGuard::new(hold)),
+                Err(error) if options.report_holder && may_wait => {
+                    Err(Box::pin(engine.name_holder(error)).await)
+                }
+                Err(error) => Err(error),
+            }
         }
     }
 }

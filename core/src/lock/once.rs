@@ -187,7 +187,7 @@ impl Once {
             }
         };
         if keep < LEAST_RETENTION {
-            return release_after(guard, &view, output).await;
+            return release_after(guard, output).await;
         }
         // The record is boxed, so that this future is hardly larger than the body's future.
         match (output, Box::pin(guard.record(&outcome, keep)).await) {

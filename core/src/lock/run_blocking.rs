@@ -97,14 +97,13 @@ impl<K: Releasable> Lock<K> {
     {
         let guard = self.acquire().await?;
         let lock = guard.handle();
-        let view = lock.clone();
         // The thread owns the guard, so that the lock stays held even if this future is dropped.
         let (guard, output) = on_thread(move || {
             let output = run_in_scope(lock, body);
             (guard, output)
         })
         .await?;
-        release_after(guard, &view, output).await
+        release_after(guard, output).await
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
@@ -41,17 +41,22 @@ impl<F: Future> Future for RunFuture<F> {
         let mut this = self.project();
         // Check for the end of the lease before each poll of the body: after a pause past the deadline, the body must
         // not be polled again.
-        if let Poll::Ready(reason) = this.ended.as_mut().poll(cx) {
-            this.body.set(None);
-            return Poll::Ready(Err(this.ended.lease().lost(reason)));
-        }
-        match this.body.as_pin_mut() {
-            Some(body) => {
+        let reason = match this.ended.lease().validity() {
+            Err(reason) => reason,
+            Ok(_) => {
+                let Some(body) = this.body.as_mut().as_pin_mut() else {
+                    return Poll::Pending;
+                };
                 let leases = || [Arc::clone(this.ended.lease())];
-                this.within.step(leases, || body.poll(cx)).map(Ok)
+                if let Poll::Ready(output) = this.within.step(leases, || body.poll(cx)) {
+                    return Poll::Ready(Ok(output));
+                }
+                // Many bodies complete in their first poll, and need no notification of the end.
+                ready!(this.ended.as_mut().poll(cx))
             }
-            None => Poll::Pending,
-        }
+        };
+        this.body.set(None);
+        Poll::Ready(Err(this.ended.lease().lost(reason)))
     }
 }
 

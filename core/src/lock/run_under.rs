@@ -9,15 +9,13 @@
 
 use std::future::Future;
 
-use futures_util::FutureExt;
-
-use super::kind::{Kind, Releasable};
+use super::kind::Releasable;
 use crate::{Error, LockGuard, LockHandle, Lost, LostInBody};
 
 /// A guard under which a body runs.
 pub trait RunGuard: Send + 'static {
     /// The handle that the body receives.
-    type Handle: GuardHandle;
+    type Handle;
 
     /// Returns the handle that the body receives.
     fn view(&self) -> Self::Handle;
@@ -32,21 +30,9 @@ pub trait RunGuard: Send + 'static {
     #[cfg(feature = "macros")]
     fn run_to_end<F: Future>(&self, body: F) -> impl Future<Output = F::Output> + use<Self, F>;
 
-    /// Releases the guard, and returns the loss if the lock was lost before.
+    /// Releases the guard, and returns the loss if the lock was lost before. Does not wait for the release of a lost lock,
+    /// because the backend may be down.
     fn release(self) -> impl Future<Output = Option<Lost>> + Send;
-}
-
-/// A handle of a lock or of a lock set.
-pub trait GuardHandle {
-    /// Returns the loss if the lock was lost. A voluntary end is not a loss.
-    fn loss(&self) -> Option<Lost>;
-}
-
-impl<K: Kind> GuardHandle for LockHandle<K> {
-    fn loss(&self) -> Option<Lost> {
-        let ended = self.ended().now_or_never()?;
-        (!ended.reason.is_voluntary()).then(|| ended.into())
-    }
 }
 
 impl<K: Releasable> RunGuard for LockGuard<K> {
@@ -82,35 +68,20 @@ pub(crate) async fn run_under<G: RunGuard, T, E: From<Error>>(
     guard: G,
     body: impl AsyncFnOnce(G::Handle) -> Result<T, E>,
 ) -> Result<T, E> {
-    let view = guard.view();
     let output = match guard.run(body(guard.view())).await {
         Ok(output) => output,
         Err(lost) => return Err(Error::from(LostInBody::new(lost, false)).into()),
     };
-    release_after(guard, &view, output).await
+    release_after(guard, output).await
 }
 
 /// Releases the guard that a body completed under. If the lock was lost before, a successful output becomes an error.
 pub(super) async fn release_after<G: RunGuard, T, E: From<Error>>(
     guard: G,
-    view: &G::Handle,
     output: Result<T, E>,
 ) -> Result<T, E> {
-    match release_and_report_loss(guard, view).await {
+    match guard.release().await {
         Some(lost) if output.is_ok() => Err(Error::from(LostInBody::new(lost, true)).into()),
         _ => output,
-    }
-}
-
-/// Releases the guard of a body that has completed, and returns the loss if the lock was lost before.
-pub(crate) async fn release_and_report_loss<G: RunGuard>(
-    guard: G,
-    view: &G::Handle,
-) -> Option<Lost> {
-    match view.loss() {
-        // If the lock was lost, the backend may be down, so this release is not awaited.
-        Some(lost) => Some(lost),
-        // The release is boxed, so that this future is hardly larger than the body's future.
-        None => Box::pin(guard.release()).await.or_else(|| view.loss()),
     }
 }

@@ -3,14 +3,8 @@
 use std::future::Future;
 
 use super::{LockSetGuard, LockSetHandle};
-use crate::lock::run_under::{GuardHandle, RunGuard};
+use crate::lock::run_under::RunGuard;
 use crate::{Error, Lost};
-
-impl GuardHandle for LockSetHandle {
-    fn loss(&self) -> Option<Lost> {
-        self.handles().iter().find_map(GuardHandle::loss)
-    }
-}
 
 impl RunGuard for LockSetGuard {
     type Handle = LockSetHandle;
@@ -29,6 +23,11 @@ impl RunGuard for LockSetGuard {
     }
 
     async fn release(self) -> Option<Lost> {
+        let handle = self.handle();
+        let mut ends = handle.handles().iter().filter_map(|it| it.check().err());
+        if let Some(lost) = ends.find(|lost| !lost.reason.is_voluntary()) {
+            return Some(lost);
+        }
         match Self::release(self).await {
             Err(Error::LockSetRelease(error)) => error.lost.into_iter().next(),
             Ok(()) | Err(_) => None,

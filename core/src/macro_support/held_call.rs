@@ -6,7 +6,7 @@ use std::future::Future;
 use futures_util::FutureExt;
 
 use super::returned::ReturnMapping;
-use crate::lock::run_under::{RunGuard, release_and_report_loss};
+use crate::lock::run_under::RunGuard;
 use crate::{Lost, LostInBody};
 
 /// A call that holds its lock. `R` is the return type of the function.
@@ -56,12 +56,12 @@ impl<R, G: RunGuard> HeldCall<R, G> {
     /// Ignores an unconfirmed release, because the body held the lock to its end. The release continues in the
     /// background.
     pub async fn release(self, output: Result<R, Lost>) -> R {
-        let (view, verdict) = (self.guard.view(), self.verdict);
+        let verdict = self.verdict;
         let answer = match output {
             Ok(answer) => answer,
             Err(lost) => return (verdict.refused)(LostInBody::new(lost, false).into()),
         };
-        match release_and_report_loss(self.guard, &view).await {
+        match self.guard.release().await {
             Some(lost) if !(verdict.is_failure)(&answer) => {
                 (verdict.refused)(LostInBody::new(lost, true).into())
             }

@@ -48,6 +48,20 @@ async fn a_loss_before_the_deadline_is_told_at_once() {
     assert_eq!(started.elapsed(), Duration::ZERO);
 }
 
+#[tokio::test(start_paused = true)]
+async fn the_release_of_a_lost_lock_does_not_wait_for_the_backend() {
+    let scene = Scene::new(|command, _| match command {
+        Command::Release => Fault::HangBefore,
+        _ => Fault::None,
+    });
+    let guard = scene.locks.lock(KEY).acquire().await.unwrap();
+    guard.simulate_loss();
+    let started = Instant::now();
+    let released = guard.release().await;
+    assert!(matches!(released, Err(Error::Lost(lost)) if lost.reason == EndReason::Expired));
+    assert_eq!(started.elapsed(), Duration::ZERO);
+}
+
 struct CountsItsDrop(Arc<AtomicU32>);
 
 impl Drop for CountsItsDrop {

@@ -96,7 +96,7 @@ impl Key {
                 return expression;
             }
             let formatted = LitStr::new(&value.placeholder(), self.literal.span());
-            quote!(#root::__private::escaped(&#root::__private::format!(#formatted, #expression)))
+            quote!(#root::__private::escaped(#root::__private::format!(#formatted, #expression)))
         });
         let literal = LitStr::new(&self.positional(), self.literal.span());
         quote!(#root::__private::format!(#literal, #(#values),*))

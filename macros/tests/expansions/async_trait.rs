@@ -25,10 +25,11 @@ where
         };
         let __call = ::leasehold::__private::Call::new(
                 ::leasehold::__private::format!(
-                    "order:{}:{}", ::leasehold::__private::escaped(&
-                    ::leasehold::__private::format!("{}", id)),
-                    ::leasehold::__private::escaped(&
-                    ::leasehold::__private::format!("{}", __self.shop))
+                    "order:{}:{}",
+                    ::leasehold::__private::escaped(::leasehold::__private::format!("{}",
+                    id)),
+                    ::leasehold::__private::escaped(::leasehold::__private::format!("{}",
+                    __self.shop))
                 ),
             )
             .manager(&__self.locks)

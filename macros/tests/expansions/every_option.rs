@@ -7,8 +7,9 @@ pub async fn ship(
 ) -> Result<impl Display, ShopError> {
     let __call = ::vendored::leasehold::__private::Call::new(
             ::vendored::leasehold::__private::format!(
-                "order:{}:{{eu}}", ::vendored::leasehold::__private::escaped(&
-                ::vendored::leasehold::__private::format!("{:05}", order.id))
+                "order:{}:{{eu}}",
+                ::vendored::leasehold::__private::escaped(::vendored::leasehold::__private::format!("{:05}",
+                order.id))
             ),
         )
         .manager(&self.locks)

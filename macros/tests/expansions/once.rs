@@ -1,8 +1,9 @@
 async fn report(day: Date) -> Result<Report, Error> {
     ::leasehold::__private::Call::new(
             ::leasehold::__private::format!(
-                "report:{}", ::leasehold::__private::escaped(&
-                ::leasehold::__private::format!("{}", day))
+                "report:{}",
+                ::leasehold::__private::escaped(::leasehold::__private::format!("{}",
+                day))
             ),
         )
         .once::<Result<Report, Error>>(::core::time::Duration::from_secs(604800))

@@ -1,8 +1,9 @@
 async fn ship(id: u64) -> Result<(), Error> {
     let __call = ::leasehold::__private::Call::new(
             ::leasehold::__private::format!(
-                "order:{}", ::leasehold::__private::escaped(&
-                ::leasehold::__private::format!("{}", id))
+                "order:{}",
+                ::leasehold::__private::escaped(::leasehold::__private::format!("{}",
+                id))
             ),
         )
         .and("stock")

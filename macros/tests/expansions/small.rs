@@ -1,8 +1,9 @@
 async fn ship(order_id: i64, pool: &PgPool) -> Result<(), ShopError> {
     let __call = ::leasehold::__private::Call::new(
             ::leasehold::__private::format!(
-                "order:{}", ::leasehold::__private::escaped(&
-                ::leasehold::__private::format!("{}", order_id))
+                "order:{}",
+                ::leasehold::__private::escaped(::leasehold::__private::format!("{}",
+                order_id))
             ),
         )
         .ttl(::core::time::Duration::from_secs(30))

@@ -3,6 +3,7 @@ use std::time::Duration;
 use std::{future, panic};
 
 use tokio::task::JoinError;
+use tokio_util::either::Either;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument, Span};
 
@@ -41,16 +42,26 @@ pub enum OnDisconnect {
 
 impl OnDisconnect {
     /// Runs `work` in the caller's future, or as one of these tasks.
-    pub(crate) async fn run<F>(self, tasks: &TaskTracker, work: F) -> F::Output
+    pub(crate) fn run<F>(
+        self,
+        tasks: &TaskTracker,
+        work: F,
+    ) -> impl Future<Output = F::Output> + Send + use<F>
     where
         F: Future<Output: Send> + Send + 'static,
     {
+        // This is not an `async fn`, which would store `work` several times.
         match self {
-            Self::Cancel => work.await,
-            Self::Continue => match tasks.spawn(work.instrument(Span::current())).await {
-                Ok(output) => output,
-                Err(ended) => resume(ended).await,
-            },
+            Self::Cancel => Either::Left(work),
+            Self::Continue => {
+                let task = tasks.spawn(work.instrument(Span::current()));
+                Either::Right(async {
+                    match task.await {
+                        Ok(output) => output,
+                        Err(ended) => resume(ended).await,
+                    }
+                })
+            }
         }
     }
 

@@ -1,44 +1,41 @@
-//! Generates the owner ids of attempts, many with one system call.
+//! Generates the owner ids of attempts without system calls.
+
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::AttemptId;
 
-/// The number of ids that one system call provides.
-const AT_ONCE: usize = 64;
-
-/// Generates ids for attempts, each from random bytes of the operating system.
+/// Generates ids: a random number of this source, and a counter.
 ///
-/// A forked process has copies of the unused ids and of the locks. The copied ids never conflict, because the two
-/// processes do not share the locks.
-#[derive(Default)]
+/// These ids can be guessed, but only this process can use them. A forked process generates the same ids. They never
+/// conflict, because the two processes do not share the locks.
 pub(super) struct AttemptIdSource {
-    to_come: Vec<[u8; 16]>,
-    /// The source of the ids, if each run of a test must have the same ids.
-    #[cfg(feature = "test-util")]
-    reproducible: Option<fastrand::Rng>,
+    source: u64,
+    count: AtomicU64,
 }
 
 impl AttemptIdSource {
+    /// Returns a source whose ids are the same in each run of a test.
     #[cfg(feature = "test-util")]
     pub(super) fn reproducible() -> Self {
         Self {
-            to_come: Vec::new(),
-            reproducible: Some(fastrand::Rng::with_seed(0)),
+            source: 0,
+            count: AtomicU64::new(0),
         }
     }
 
-    pub(super) fn draw(&mut self) -> AttemptId {
-        #[cfg(feature = "test-util")]
-        if let Some(random) = &mut self.reproducible {
-            return AttemptId::from_random_bytes(random.u128(..).to_le_bytes());
+    pub(super) fn draw(&self) -> AttemptId {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        let bytes = (u128::from(self.source) << 64 | u128::from(count)).to_be_bytes();
+        AttemptId::from_random_bytes(bytes)
+    }
+}
+
+impl Default for AttemptIdSource {
+    fn default() -> Self {
+        Self {
+            source: fastrand::u64(..),
+            count: AtomicU64::new(0),
         }
-        if self.to_come.is_empty() {
-            let mut fetched = [[0; 16]; AT_ONCE];
-            if getrandom::fill(fetched.as_flattened_mut()).is_ok() {
-                self.to_come.extend(fetched);
-            }
-        }
-        let bytes = self.to_come.pop();
-        bytes.map_or_else(AttemptId::random, AttemptId::from_random_bytes)
     }
 }
 
@@ -49,9 +46,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_id_is_drawn_twice_whenever_they_are_fetched() {
-        let (mut here, mut there) = (AttemptIdSource::default(), AttemptIdSource::default());
-        let ids = (0..10 * AT_ONCE).flat_map(|_| [here.draw(), there.draw()]);
-        assert_eq!(ids.collect::<HashSet<_>>().len(), 20 * AT_ONCE);
+    fn no_id_is_drawn_twice() {
+        let (here, there) = (AttemptIdSource::default(), AttemptIdSource::default());
+        let ids = (0..640).flat_map(|_| [here.draw(), there.draw()]);
+        assert_eq!(ids.collect::<HashSet<_>>().len(), 1280);
     }
 }

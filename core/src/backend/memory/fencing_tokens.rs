@@ -6,14 +6,19 @@ use crate::FencingToken;
 use crate::backend::BackendError;
 use crate::backend::key_state::next_token;
 
-/// Generates tokens that always increase and are never less than the clock.
+/// The age from which the time of day is read again.
+const REREAD: Duration = Duration::from_millis(1);
+
+/// Generates tokens that always increase, and that follow the time of day.
 ///
-/// The clock's microseconds are the minimum. So after a restart of the process tokens continue above the earlier
-/// tokens, unless the clock was set back. One counter serves all keys, because this needs no memory per key. Tokens
-/// that increase over all keys also increase for each key.
+/// The microseconds of the time of day, as read at most [`REREAD`] before, are the minimum. So after a restart of the
+/// process tokens continue above the earlier tokens, unless the clock was set back. One counter serves all keys,
+/// because this needs no memory per key. Tokens that increase over all keys also increase for each key.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     last: i64,
+    /// The time of day, and when it was read, by the clock of the store.
+    read: Option<(SystemTime, Duration)>,
     /// Whether tokens are numbered from 1, so that each run of a test has the same tokens.
     #[cfg(feature = "test-util")]
     numbered: bool,
@@ -23,17 +28,21 @@ impl Tokens {
     #[cfg(feature = "test-util")]
     pub(super) fn numbered() -> Self {
         Self {
-            last: 0,
             numbered: true,
+            ..Self::default()
         }
     }
 
-    pub(super) fn draw(&mut self) -> Result<FencingToken, BackendError> {
+    pub(super) fn draw(&mut self, now: Duration) -> Result<FencingToken, BackendError> {
         #[cfg(feature = "test-util")]
         if self.numbered {
             return self.draw_at(SystemTime::UNIX_EPOCH);
         }
-        self.draw_at(SystemTime::now())
+        let fresh = self.read.filter(|(_, at)| now < *at + REREAD);
+        let (clock, _) = *self
+            .read
+            .insert(fresh.unwrap_or_else(|| (SystemTime::now(), now)));
+        self.draw_at(clock)
     }
 
     fn draw_at(&mut self, clock: SystemTime) -> Result<FencingToken, BackendError> {

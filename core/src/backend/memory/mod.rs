@@ -62,8 +62,7 @@ pub struct InProcess {
 #[derive(Default)]
 struct SharedStore {
     world: Mutex<Store>,
-    /// This mutex is separate, so that no caller waits for the operating system while it holds the mutex of the store.
-    ids: Mutex<AttemptIdSource>,
+    ids: AttemptIdSource,
 }
 
 impl InProcess {
@@ -79,7 +78,7 @@ impl InProcess {
         Self {
             shared: Arc::new(SharedStore {
                 world: Mutex::new(Store::reproducible()),
-                ids: Mutex::new(AttemptIdSource::reproducible()),
+                ids: AttemptIdSource::reproducible(),
             }),
         }
     }
@@ -103,7 +102,7 @@ impl Backend for InProcess {
     }
 
     fn attempt_id(&self) -> AttemptId {
-        self.shared.ids.lock().draw()
+        self.shared.ids.draw()
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {

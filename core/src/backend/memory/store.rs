@@ -77,7 +77,7 @@ impl Store {
         };
         let tokens = &mut self.tokens;
         let answer = at(now, |step| {
-            entry.get_mut().attempt(attempt, || tokens.draw(), step)
+            entry.get_mut().attempt(attempt, || tokens.draw(now), step)
         });
         if entry.get().is_idle() {
             entry.remove();

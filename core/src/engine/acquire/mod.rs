@@ -8,12 +8,13 @@ pub(crate) mod request;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tracing::Instrument;
 
 use super::{AcquireRequest, BusyPolicy, Engine, Hold, NotAcquired, bounded};
 use crate::Error;
 use crate::backend::AttemptAnswer;
-use crate::clock::{ClockReading, LeaseInstant};
+use crate::clock::ClockReading;
 use crate::events::Acquisition;
 use crate::options::LockOptions;
 use crate::runtime::Runtime;
@@ -31,11 +32,11 @@ impl Engine {
         let acquisition = Acquisition::start(&wanted.key, self.label, options, started.moment);
         let span = acquisition.span();
         let begun = span.in_scope(|| self.begin(wanted, options, patience, started));
-        let mut search = match begun {
+        let search = match begun {
             FirstStep::Wait(search) => search,
             FirstStep::Over(result) => return finished(acquisition, result),
         };
-        finished(acquisition, search.run(wanted).instrument(span).await)
+        finished(acquisition, search.instrument(span).await)
     }
 
     /// Adds the current holder to the error of an acquire that timed out, if the backend reports the holder in time.
@@ -52,7 +53,7 @@ impl Engine {
     /// Runs the first step. If the backend grants immediately, the loop is not created.
     fn begin<'a>(
         self: &'a Arc<Self>,
-        wanted: &AcquireRequest,
+        wanted: &'a AcquireRequest,
         options: &'a LockOptions,
         patience: BusyPolicy,
         started: ClockReading,
@@ -67,14 +68,14 @@ impl Engine {
             return FirstStep::Over(Err(attempt_guard.closed().into()));
         }
         let (sent, answer) = (started.moment, attempt_guard.ask_now(started));
+        // An immediate reply takes no time that counts, so the clock is not read again.
         if let Some(Ok(AttemptAnswer::Granted { token, lease })) = answer
-            && let Some(hold) =
-                attempt_guard.enter(token, lease, sent, LeaseInstant::now(), options)
+            && let Some(hold) = attempt_guard.enter(token, lease, sent, sent, options)
         {
             return FirstStep::Over(hold.map_err(NotAcquired::from));
         }
         let search = AcquireLoop::new(attempt_guard, answer, options, patience, started);
-        FirstStep::Wait(Box::new(search))
+        FirstStep::Wait(Box::pin(search.run(wanted)))
     }
 }
 
@@ -92,6 +93,6 @@ fn finished(
 /// How an acquire continues after its first step.
 enum FirstStep<'a> {
     Over(Result<Hold, NotAcquired>),
-    /// Boxed, so that moving the future is cheap.
-    Wait(Box<AcquireLoop<'a>>),
+    /// Boxed, so that the future of an acquire is cheap to move.
+    Wait(BoxFuture<'a, Result<Hold, NotAcquired>>),
 }

@@ -113,7 +113,7 @@ async fn lead<T, E: From<Error>>(
             } else {
                 "failed"
             };
-            Some(release_after(guard, &leader, output).await)
+            Some(release_after(guard, output).await)
         }
         TermEnd::Resigned => {
             term.outcome = "resigned";
