@@ -336,11 +336,13 @@ impl<'a> Candidates<'a> {
         };
         // A term without an incident has ended because the machine was busy.
         let end = self.incidents.iter().rfind(of_term);
+        let mut before = self.incidents.iter().rev();
+        let last = before.find(|it| it.at < next.granted_at);
         Gap {
             time: Duration::from_nanos(next.granted_at.0.saturating_sub(term.until.0)),
             cause: end.map(|it| it.incident),
             is_behind_silent: match self.server {
-                Server::Redis(_) => end.is_some_and(|it| self.is_behind_silent(it)),
+                Server::Redis(_) => last.is_some_and(|it| self.is_behind_silent(it)),
                 Server::ZooKeeper(_) => {
                     let mut silences = self.silences.iter();
                     silences.any(|it| it.time.contains(&next.granted_at))
@@ -349,15 +351,16 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Returns whether Redis was about to grant the lock to a silent process when this incident of the leader happened.
+    /// Returns whether Redis was about to grant the lock to a silent process, at the last incident before a term.
     ///
-    /// Redis passes over a position without a connection. After a cut, a connection that has lost a message is half-open:
-    /// Redis does not notice its end. So Redis may grant the lock to a process that was cut off and then killed.
-    fn is_behind_silent(&self, end: &Struck) -> bool {
-        let first = end.queue.iter().find(|it| it.connections > 0);
+    /// Redis passes over a position without a connection. But a connection that has lost a message during a cut is
+    /// half-open afterwards, and Redis does not notice its end. So Redis may grant the lock to a process that was cut
+    /// off and later killed.
+    fn is_behind_silent(&self, last: &Struck) -> bool {
+        let first = last.queue.iter().find(|it| it.connections > 0);
         let mut silences = self.silences.iter();
         first.is_some_and(|first| {
-            silences.any(|it| it.process == first.process && it.time.contains(&end.at))
+            silences.any(|it| it.process == first.process && it.time.contains(&last.at))
         })
     }
 

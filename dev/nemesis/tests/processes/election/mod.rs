@@ -114,8 +114,8 @@ async fn leaders_that_continue_their_work_after_a_loss_are_found() {
     }
 }
 
-/// Redis passes over a position without a connection. With a half-open connection, the position has the lock for the time
-/// of a grant.
+/// Redis passes over a position without a connection. With a half-open connection, the position receives a grant, which
+/// must expire.
 #[tokio::test]
 async fn a_killed_waiter_delays_the_next_leader_only_if_its_connection_is_half_open() {
     for is_half_open in [false, true] {
