@@ -123,8 +123,8 @@ pub(super) struct Struck {
     queue: Vec<Queued>,
 }
 
-pub(super) struct Candidate {
-    pub(super) process: ChildProcess,
+struct Candidate {
+    process: ChildProcess,
     /// Its own link to the server.
     link: Proxy,
     /// The token of its last term, or 0.
@@ -142,7 +142,7 @@ pub(super) struct Candidates<'a> {
     outlives_term: bool,
     folder: TempDir,
     files: Vec<PathBuf>,
-    pub(super) all: Vec<Candidate>,
+    all: Vec<Candidate>,
     pub(super) incidents: Vec<Struck>,
     /// The silences of candidates that do not lead.
     silences: Vec<Silence>,
@@ -216,12 +216,8 @@ impl<'a> Candidates<'a> {
     }
 
     /// Waits until all other candidates are in the queue of Redis. Returns the first, and the id of its process.
-    pub(super) async fn first_waiter(&mut self) -> (usize, u64) {
-        let mut queue = self.server.queue().await;
-        while queue.len() < CANDIDATES - 1 {
-            sleep(Duration::from_millis(2)).await;
-            queue = self.server.queue().await;
-        }
+    pub(super) async fn first_waiter(&self) -> (usize, u64) {
+        let queue = self.queue_with(|queue| queue.len() == CANDIDATES - 1).await;
         let process = queue[0].process;
         let first = self.all.iter().position(|it| it.pid() == process);
         (first.unwrap(), process)
@@ -230,13 +226,23 @@ impl<'a> Candidates<'a> {
     /// Waits until the server has this number of connections of a process in the queue.
     pub(super) async fn has_connections(&self, process: u64, connections: i64) {
         let is_so = |it: &Queued| it.process == process && it.connections == connections;
-        while !self.server.queue().await.iter().any(is_so) {
+        self.queue_with(|queue| queue.iter().any(is_so)).await;
+    }
+
+    async fn queue_with(&self, is_so: impl Fn(&[Queued]) -> bool) -> Vec<Queued> {
+        let begin = Instant::now();
+        loop {
+            let queue = self.server.queue().await;
+            if is_so(&queue) {
+                return queue;
+            }
+            assert!(begin.elapsed() < PATIENCE, "{queue:?}");
             sleep(Duration::from_millis(2)).await;
         }
     }
 
     /// Causes an incident. After a pause or a cut, [`recover`](Self::recover) must follow.
-    pub(super) async fn strike(&mut self, index: usize, incident: Incident) {
+    async fn strike(&mut self, index: usize, incident: Incident) {
         let queue = self.server.queue().await;
         let struck = &mut self.all[index];
         self.incidents.push(Struck {
@@ -267,7 +273,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    pub(super) fn recover(&mut self, index: usize, incident: Incident) {
+    fn recover(&mut self, index: usize, incident: Incident) {
         let struck = &mut self.all[index];
         match incident {
             Pause => struck.process.resume().unwrap(),
