@@ -242,7 +242,7 @@ impl<'a> Candidates<'a> {
     }
 
     /// Causes an incident. After a pause or a cut, [`recover`](Self::recover) must follow.
-    async fn strike(&mut self, index: usize, incident: Incident) {
+    pub(super) async fn strike(&mut self, index: usize, incident: Incident) {
         let queue = self.server.queue().await;
         let struck = &mut self.all[index];
         self.incidents.push(Struck {
@@ -273,7 +273,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    fn recover(&mut self, index: usize, incident: Incident) {
+    pub(super) fn recover(&mut self, index: usize, incident: Incident) {
         let struck = &mut self.all[index];
         match incident {
             Pause => struck.process.resume().unwrap(),

@@ -123,7 +123,9 @@ async fn a_killed_waiter_delays_the_next_leader_only_if_its_connection_is_half_o
         let mut candidates = Candidates::start(&server, false).await;
         let (first, process) = candidates.first_waiter().await;
         if is_half_open {
-            candidates.strike_waiter(first, CutOff, None).await;
+            // Without `strike_waiter`, so that only the kill counts as a silence.
+            candidates.strike(first, CutOff).await;
+            candidates.recover(first, CutOff);
             candidates.has_connections(process, 2).await;
         }
         candidates.strike_waiter(first, Kill, None).await;
