@@ -25,9 +25,11 @@
 //!   `leasehold::election::ends::a_campaign_that_is_neither_polled_nor_dropped_keeps_its_lease_until_it_expires`
 //! - After a crash of the leader, another candidate leads within the TTL and one second. After a resignation and a
 //!   shutdown, it leads within one round trip. A crashed candidate that is first in the queue adds the time of a
-//!   [crashed waiter](crate::guarantees#liveness).
+//!   [crashed waiter](crate::guarantees#liveness). Redis passes over a candidate without a connection. So there a
+//!   crashed candidate adds this time only if a connection of its process is half-open, because messages were lost.
 //!   `leasehold_nemesis::processes::election::on_redis_there_are_never_two_leaders_and_a_new_one_leads_in_time`,
 //!   `leasehold_nemesis::processes::election::on_zookeeper_there_are_never_two_leaders_and_a_new_one_leads_in_time`,
+//!   `leasehold_nemesis::processes::election::a_killed_waiter_delays_the_next_leader_only_if_its_connection_is_half_open`,
 //!   `leasehold::conformance::election::a_shutdown_hands_over`
 //! - A candidate that resigns campaigns again behind all other candidates, except on Redlock.
 //!   `leasehold::election::order::a_candidate_that_resigns_campaigns_again_behind_all_others`

@@ -44,8 +44,9 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// | the process crashes | at most the [TTL](Self::ttl) after the last renewal | – |
 ///
 /// A crashed or unresponsive candidate that is first in the queue adds the time that [`guarantees`](crate::guarantees)
-/// lists for waiters. If waiters poll, as in SQL databases without notifications, "one round trip" is up to 0.4 s. On
-/// `ZooKeeper`, the session timeout applies after a crash.
+/// lists for waiters. On Redis, a crashed candidate adds this time only if the server has not noticed the end of its
+/// connections, for example because its machine or the network has failed. If waiters poll, as in SQL databases without
+/// notifications, "one round trip" is up to 0.4 s. On `ZooKeeper`, the session timeout applies after a crash.
 ///
 /// # Examples
 ///

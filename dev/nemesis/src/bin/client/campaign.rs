@@ -63,7 +63,10 @@ impl Term {
     async fn lead(self) -> Result<(), Error> {
         loop {
             let before = Moment::now();
-            self.leader.check()?;
+            if self.leader.check().is_err() {
+                // The campaign drops this body. The error must not end the campaign.
+                return std::future::pending().await;
+            }
             if let Some(noted) = &self.noted {
                 noted.valid_at(before);
             }

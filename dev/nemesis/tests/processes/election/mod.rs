@@ -1,0 +1,147 @@
+//! Five candidates that are killed, stopped, cut off and resumed at random, on Redis and on `ZooKeeper`.
+//!
+//! A candidate records every 2 ms whether its handle is valid, by the clock that all processes share. A gap is the time
+//! from the last moment in which a leader was valid to the begin of the next term.
+
+mod candidates;
+
+use std::time::{Duration, Instant};
+
+use leasehold_testkit::servers::{RedisServer, ZooKeeperServer};
+use tokio::time::sleep;
+
+use candidates::Incident::{CutOff, Kill, Pause, Resign, Stop};
+use candidates::{Candidates, Incident, Server};
+
+/// The time of faults. The environment variable `LEASEHOLD_ELECTION_SECONDS` overrides it, and also checks the time
+/// without a leader after an orderly end.
+const SECONDS: u64 = 8;
+/// The longest time without a leader after a crash, in addition to the lease.
+const AFTER_LEASE: Duration = Duration::from_secs(1);
+/// The documented time that silent waiters may add.
+const SILENT_WAITER: Duration = Duration::from_secs(13);
+/// The longest time without a leader after an orderly end, on a machine that is not busy.
+const ORDERLY: Duration = Duration::from_millis(50);
+
+async fn never_two_leaders(name: &str, server: Server) {
+    let wanted = std::env::var("LEASEHOLD_ELECTION_SECONDS").ok();
+    let wanted: Option<u64> = wanted.and_then(|it| it.parse().ok());
+    let time = Duration::from_secs(wanted.unwrap_or(SECONDS));
+    let mut chance = fastrand::Rng::new();
+    let mut candidates = Candidates::start(&server, false).await;
+    let begin = Instant::now();
+    let mut first = [&Incident::ALL[..], &[Stop, Resign]].concat();
+    chance.shuffle(&mut first);
+    while begin.elapsed() < time || !first.is_empty() {
+        let mut any = || *chance.choice(&Incident::ALL).unwrap();
+        let (one, other) = (any(), any());
+        match (first.pop(), chance.u8(..6)) {
+            (Some(incident), _) => candidates.strike_leader(incident).await,
+            (None, 0 | 1) => {
+                let waiter = candidates.waiter(&mut chance);
+                let then = chance.bool().then_some(other);
+                candidates.strike_waiter(waiter, one, then).await;
+            }
+            (None, _) => candidates.strike_leader(one).await,
+        }
+        sleep(Duration::from_millis(chance.u64(50..300))).await;
+    }
+    let history = candidates.end().await;
+    let (mut orderly, mut crashes, mut silent) = (Vec::new(), Vec::new(), Vec::new());
+    for pair in history.holds().windows(2) {
+        let [term, next] = pair else { continue };
+        assert!(term.token < next.token, "{term}\n{next}");
+        let gap = candidates.gap(term, next);
+        let is_orderly = gap.cause.is_some_and(Incident::is_orderly);
+        if is_orderly && gap.time > ORDERLY && !gap.is_behind_silent {
+            candidates.explain(term, next, &gap);
+        }
+        if gap.is_behind_silent {
+            silent.push(gap.time);
+        } else if is_orderly {
+            orderly.push(gap.time);
+        } else {
+            crashes.push((gap.time, gap.cause));
+        }
+    }
+    orderly.sort_unstable();
+    crashes.sort_unstable_by_key(|(gap, _)| *gap);
+    let (median, longest) = (orderly[orderly.len() / 2], *orderly.last().unwrap());
+    let (after_crash, cause) = *crashes.last().unwrap();
+    let behind_silent = silent.iter().max().copied().unwrap_or_default();
+    println!(
+        "{name}: {} terms, {} incidents; without a leader after {} orderly ends: median {median:.1?}, longest \
+         {longest:.1?}; after {} crashes, pauses and cuts: longest {after_crash:.2?} ({cause:?}), lease {:?}; {} \
+         times with a silent waiter: longest {behind_silent:.2?}",
+        history.holds().len(),
+        candidates.incidents.len(),
+        orderly.len(),
+        crashes.len(),
+        server.lease(),
+        silent.len(),
+    );
+    history.check().unwrap();
+    assert!(after_crash <= server.lease() + AFTER_LEASE);
+    assert!(behind_silent <= server.lease() + SILENT_WAITER);
+    // This time depends on the other programs of the machine. So by default the test checks only that others need not
+    // wait for the end of the lease.
+    assert!(median <= server.lease() / 2);
+    assert!(wanted.is_none() || longest <= ORDERLY);
+}
+
+#[tokio::test]
+async fn on_redis_there_are_never_two_leaders_and_a_new_one_leads_in_time() {
+    let server = Server::Redis(RedisServer::start().await.unwrap());
+    never_two_leaders("Redis", server).await;
+}
+
+#[tokio::test]
+async fn on_zookeeper_there_are_never_two_leaders_and_a_new_one_leads_in_time() {
+    let server = Server::ZooKeeper(ZooKeeperServer::start().await.unwrap());
+    never_two_leaders("ZooKeeper", server).await;
+}
+
+/// The control: work that outlives its term is found.
+#[tokio::test]
+async fn leaders_that_continue_their_work_after_a_loss_are_found() {
+    let server = Server::Redis(RedisServer::start().await.unwrap());
+    for incident in [Pause, CutOff, Resign] {
+        let mut candidates = Candidates::start(&server, true).await;
+        candidates.strike_leader(incident).await;
+        sleep(Duration::from_millis(100)).await;
+        let found = candidates.end().await.exclusion();
+        assert!(!found.is_empty(), "{incident:?}");
+    }
+}
+
+/// Redis passes over a position without a connection. With a half-open connection, the position receives a grant, which
+/// must expire.
+#[tokio::test]
+async fn a_killed_waiter_delays_the_next_leader_only_if_its_connection_is_half_open() {
+    for is_half_open in [false, true] {
+        let server = Server::Redis(RedisServer::start().await.unwrap());
+        let mut candidates = Candidates::start(&server, false).await;
+        let (first, process) = candidates.first_waiter().await;
+        if is_half_open {
+            // Without `strike_waiter`, so that only the kill counts as a silence.
+            candidates.strike(first, CutOff).await;
+            candidates.recover(first, CutOff);
+            candidates.has_connections(process, 2).await;
+        }
+        candidates.strike_waiter(first, Kill, None).await;
+        let half_open = i64::from(is_half_open);
+        candidates.has_connections(process, half_open).await;
+        candidates.strike_leader(Resign).await;
+        let history = candidates.end().await;
+        let [term, next, ..] = history.holds() else {
+            panic!("{history:?}");
+        };
+        let gap = candidates.gap(term, next);
+        assert_eq!(gap.is_behind_silent, is_half_open, "{gap:?}");
+        let expected = match is_half_open {
+            true => server.lease()..server.lease() + SILENT_WAITER,
+            false => Duration::ZERO..server.lease() / 2,
+        };
+        assert!(expected.contains(&gap.time), "{gap:?}");
+    }
+}
