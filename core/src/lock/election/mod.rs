@@ -120,6 +120,10 @@ impl Election {
     /// its thread cannot be dropped, and tasks that `body` spawns continue. So keep spawned tasks in a
     /// [`JoinSet`](tokio::task::JoinSet) inside `body`, or run their work with [`LockHandle::run`].
     ///
+    /// An error that `body` returns ends the campaign, even if `body` returns it because the lock was lost, as with
+    /// `leader.check()?`. A body that does not return this error is dropped when it next waits, and the campaign
+    /// continues.
+    ///
     /// While the backend fails temporarily, the campaign retries its request, even longer than the manager's backend
     /// retry timeout. The pauses increase from 10 ms to 1 s. Each failed request emits the event
     /// `leasehold.attempt_failed`. The manager's `wait` does not apply. Its `max_hold` applies to each term.
