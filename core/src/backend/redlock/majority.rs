@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::quorum_node::QuorumNode;
 use crate::backend::BackendError;
+use crate::backend::redis::error::outside_a_runtime;
+use crate::runtime;
 
 /// Returns the size of a majority: more than half of all nodes.
 pub(super) const fn majority(nodes: usize) -> usize {
@@ -74,6 +76,9 @@ pub(super) fn no_quorum(
     answered: usize,
     failures: Vec<(usize, BackendError)>,
 ) -> BackendError {
+    if failures.is_empty() && !runtime::in_runtime() {
+        return outside_a_runtime();
+    }
     let why = failures.iter();
     let why = why.map(|(place, error)| format!("{}: {error}", members[*place].address()));
     let why: Vec<_> = why.collect();
