@@ -5,7 +5,7 @@ local clamp, fence_ms = tonumber(ARGV[4]), ARGV[5]
 local waiter, since, inbox, waiter_ms = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local expires_at = tonumber(ARGV[10])
 
--- Most locks have none of these keys, and the script then reads and deletes none of them.
+-- Most locks have none of these keys, so one command usually replaces several.
 local has_extras = redis.call('EXISTS', tombstone, queue, leases, reservation) > 0
 
 -- A duplicate request that arrives after the end of its round must not acquire the lock.
@@ -47,6 +47,7 @@ local drawn = math.max((token or 0) + 1, now, math.min(hint, now + clamp))
 if drawn >= 9007199254740992 then
   return {'exhausted', number(now), number(drawn)}
 end
+-- A server without free memory refuses neither this write nor later writes.
 redis.call('DEL', reservation)
 if has_extras and waiter ~= '' then
   dequeue(waiter)
