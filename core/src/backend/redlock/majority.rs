@@ -170,4 +170,12 @@ mod tests {
         assert!(!said(0, 2, 3).is_temporary());
         assert!(!said(0, 0, 5).is_temporary());
     }
+
+    #[test]
+    fn outside_a_runtime_the_error_says_so_and_asks_no_more() {
+        let members = QuorumNode::unreachable(3, &WaiterRegistry::new());
+        let error = no_quorum(&members, 0, Vec::new());
+        assert!(error.to_string().contains("runtime"), "{error}");
+        assert!(!error.is_temporary());
+    }
 }

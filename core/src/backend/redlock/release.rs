@@ -20,14 +20,14 @@ use crate::{AttemptId, Key};
 
 impl Redlock {
     /// Undoes a failed round, in the background.
-    pub(super) fn abandon(&self, attempt: &Attempt, round: Arc<Round>) {
+    pub(super) fn abandon(&self, attempt: &Attempt, round: &Arc<Round>) {
         self.undo(attempt, round).go_on();
     }
 
     pub(super) fn undo(
         &self,
         attempt: &Attempt,
-        round: Arc<Round>,
+        round: &Arc<Round>,
     ) -> NodeRequests<(usize, Result<bool, BackendError>)> {
         let pending = PendingNodeRelease::new(&attempt.key, round.id, None, self.settings.max_ttl);
         self.send_release(pending, round)
@@ -37,13 +37,13 @@ impl Redlock {
     fn send_release(
         &self,
         pending: PendingNodeRelease,
-        round: Arc<Round>,
+        round: &Arc<Round>,
     ) -> NodeRequests<(usize, Result<bool, BackendError>)> {
         let limit = self.settings.node_timeout;
         let release = Arc::new(NodeRelease::new(pending));
         NodeRequests::new(self.members.iter().map(|member| {
             let (member, release) = (Arc::clone(member), Arc::clone(&release));
-            let round = Arc::clone(&round);
+            let round = Arc::clone(round);
             async move { (member.place, member.release(limit, &round, &release).await) }
         }))
     }
@@ -54,7 +54,7 @@ impl Redlock {
         self.waiters.leave(key, owner);
         let round = self.attempts.last_round(owner);
         let pending = PendingNodeRelease::new(key, round.id, Some(owner), self.settings.max_ttl);
-        let mut asked = self.send_release(pending, round);
+        let mut asked = self.send_release(pending, &round);
         let mut tally = MajorityCount::of(self.members.len());
         while tally.verdict().is_none()
             && let Some((place, left)) = asked.next().await
