@@ -10,6 +10,8 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::runtime::{Handle, Id};
 use tokio::task::JoinHandle;
+#[cfg(feature = "redlock")]
+use tokio::task::JoinSet;
 use tokio::time::{Sleep, Timeout};
 #[cfg(feature = "zookeeper")]
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -43,6 +45,21 @@ impl Runtime {
         let here = Handle::try_current();
         here.as_ref().unwrap_or(&self.0).spawn(task);
     }
+}
+
+/// Spawns each of the tasks on the caller's runtime. Spawns none outside a runtime.
+#[cfg(feature = "redlock")]
+pub(crate) fn spawn_all<F>(tasks: impl IntoIterator<Item = F>) -> JoinSet<F::Output>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    let mut spawned = JoinSet::new();
+    if let Ok(runtime) = Handle::try_current() {
+        for task in tasks {
+            spawned.spawn_on(task, &runtime);
+        }
+    }
+    spawned
 }
 
 /// Runs blocking code on a thread of the caller's runtime, if there is one.

@@ -79,7 +79,7 @@ impl Redlock {
             let (round, unfinished) = pursuit.round();
             if let Some(unfinished) = unfinished {
                 // The next round would mistake the locks of this round for the locks of another holder.
-                self.undo(attempt, unfinished)
+                self.undo(attempt, &unfinished)
                     .until(begin.after(GRACE))
                     .await;
             }
@@ -108,12 +108,12 @@ impl Redlock {
                 RoundOutcome::Held(left) => {
                     pursuit.failed(floor);
                     pursuit.held_by_another();
-                    self.abandon(attempt, round);
+                    self.abandon(attempt, &round);
                     return Ok(self.busy(attempt, left));
                 }
                 RoundOutcome::NoQuorum { answered, failures } => {
                     pursuit.failed(floor);
-                    self.abandon(attempt, round);
+                    self.abandon(attempt, &round);
                     // The nodes may be up again, although this client has not checked them since.
                     if !std::mem::replace(&mut waited, true) && self.are_back(limit).await {
                         continue;
@@ -122,7 +122,7 @@ impl Redlock {
                 }
             }
             pursuit.failed(floor);
-            let undoing = self.undo(attempt, round);
+            let undoing = self.undo(attempt, &round);
             let splits = pursuit.split();
             let pause = apart(took, splits);
             if splits.is_multiple_of(SPLITS_AT_MOST) {

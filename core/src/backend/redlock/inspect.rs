@@ -137,13 +137,10 @@ async fn ask_all(
     limit: Duration,
 ) -> Result<Vec<redis::Value>, BackendError> {
     let command = Arc::new(command.clone());
-    let mut asked = NodeRequests::within(limit, |limit| {
-        members.iter().map(move |member| {
-            let (member, command) = (Arc::clone(member), Arc::clone(&command));
-            let limit = limit.clone();
-            async move { (member.place, member.call(&limit, &command).await) }
-        })
-    });
+    let mut asked = NodeRequests::new(members.iter().map(|member| {
+        let (member, command) = (Arc::clone(member), Arc::clone(&command));
+        async move { (member.place, member.call(limit, &command).await) }
+    }));
     let (mut answers, mut failures) = (Vec::new(), Vec::new());
     while let Some((place, answer)) = asked.next().await {
         match answer {

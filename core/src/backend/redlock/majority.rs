@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use super::quorum_node::QuorumNode;
 use crate::backend::BackendError;
+use crate::backend::redis::error::outside_a_runtime;
+use crate::runtime;
 
 /// Returns the size of a majority: more than half of all nodes.
 pub(super) const fn majority(nodes: usize) -> usize {
@@ -74,6 +76,9 @@ pub(super) fn no_quorum(
     answered: usize,
     failures: Vec<(usize, BackendError)>,
 ) -> BackendError {
+    if failures.is_empty() && !runtime::in_runtime() {
+        return outside_a_runtime();
+    }
     let why = failures.iter();
     let why = why.map(|(place, error)| format!("{}: {error}", members[*place].address()));
     let why: Vec<_> = why.collect();
@@ -164,5 +169,13 @@ mod tests {
         assert!(said(0, 3, 2).is_temporary());
         assert!(!said(0, 2, 3).is_temporary());
         assert!(!said(0, 0, 5).is_temporary());
+    }
+
+    #[test]
+    fn outside_a_runtime_the_error_says_so_and_asks_no_more() {
+        let members = QuorumNode::unreachable(3, &WaiterRegistry::new());
+        let error = no_quorum(&members, 0, Vec::new());
+        assert!(error.to_string().contains("runtime"), "{error}");
+        assert!(!error.is_temporary());
     }
 }

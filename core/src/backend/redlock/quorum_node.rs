@@ -2,17 +2,14 @@
 //! down.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Weak};
-use std::task::Poll;
 use std::time::Duration;
 
 use redis::{Cmd, Pipeline, Value};
 
 use super::node_admission::{DistinctNodes, RestartQuarantine};
 use super::node_health::NodeHealth;
-use super::node_requests::AnswerLimit;
 use super::release_backlog::NodeReleaseBacklog;
 use super::request::{self, NodeRelease};
 use super::settings::RedlockSettings;
@@ -91,11 +88,7 @@ impl QuorumNode {
     }
 
     /// Sends a command, unless the node is down.
-    pub(super) async fn call(
-        &self,
-        limit: &AnswerLimit,
-        command: &Cmd,
-    ) -> Result<Value, BackendError> {
+    pub(super) async fn call(&self, limit: Duration, command: &Cmd) -> Result<Value, BackendError> {
         self.look()?;
         self.within(limit, pin!(self.node.call(command))).await
     }
@@ -103,7 +96,7 @@ impl QuorumNode {
     /// Sends several commands concurrently, unless the node is down.
     pub(super) async fn call_all(
         &self,
-        limit: &AnswerLimit,
+        limit: Duration,
         commands: &Pipeline,
         count: usize,
     ) -> Result<Vec<Result<Value, BackendError>>, BackendError> {
@@ -115,26 +108,12 @@ impl QuorumNode {
     /// Waits for a reply, and marks the node as down if no reply arrives.
     pub(super) async fn within<T>(
         &self,
-        limit: &AnswerLimit,
-        mut call: Pin<&mut impl Future<Output = Result<T, BackendError>>>,
+        limit: Duration,
+        call: Pin<&mut impl Future<Output = Result<T, BackendError>>>,
     ) -> Result<T, BackendError> {
-        let answer = match limit {
-            AnswerLimit::Own(length) => match timeout(*length, call) {
-                Some(answer) => answer.await.ok(),
-                None => return Err(outside_a_runtime()),
-            },
-            AnswerLimit::Shared(deadline) if deadline.is_kept() => {
-                let answer = poll_fn(|cx| match call.as_mut().poll(cx) {
-                    Poll::Ready(answer) => Poll::Ready(Some(answer)),
-                    Poll::Pending if deadline.has_passed() => Poll::Ready(None),
-                    Poll::Pending => Poll::Pending,
-                });
-                answer.await
-            }
-            AnswerLimit::Shared(_) => return Err(outside_a_runtime()),
-        };
-        let Some(answer) = answer else {
-            let silent = format!("it did not reply within {:?}", limit.length());
+        let answer = timeout(limit, call).ok_or_else(outside_a_runtime)?;
+        let Ok(answer) = answer.await else {
+            let silent = format!("it did not reply within {limit:?}");
             self.health.mark_down(silent.clone());
             self.watch();
             return Err(BackendError::unknown(silent));
@@ -288,23 +267,17 @@ mod tests {
     use super::*;
     use crate::backend::Applied;
     use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-    use crate::backend::redlock::node_requests::SharedDeadline;
     use crate::backend::redlock::release_backlog::PendingNodeRelease;
     use crate::{AttemptId, Key};
 
     #[test]
     fn outside_a_runtime_nothing_is_asked() {
         let member = &QuorumNode::unreachable(1, &WaiterRegistry::new())[0];
-        let length = member.node_timeout;
-        for limit in [
-            AnswerLimit::Own(length),
-            AnswerLimit::Shared(SharedDeadline::of(length)),
-        ] {
-            let asked = member.call(&limit, &redis::cmd("PING")).now_or_never();
-            let refused = asked.unwrap().unwrap_err();
-            assert_eq!(refused.applied(), Applied::No, "{refused}");
-            assert!(!refused.is_temporary() && member.health.trouble().is_none());
-        }
+        let ping = redis::cmd("PING");
+        let asked = member.call(member.node_timeout, &ping).now_or_never();
+        let refused = asked.unwrap().unwrap_err();
+        assert_eq!(refused.applied(), Applied::No, "{refused}");
+        assert!(!refused.is_temporary() && member.health.trouble().is_none());
     }
 
     fn push_pending(member: &QuorumNode) {

@@ -9,7 +9,7 @@ use scopeguard::{ScopeGuard, guard};
 use super::Redlock;
 use super::asked_nodes::Round;
 use super::majority::{MajorityCount, MajorityDecision, no_quorum};
-use super::node_requests::{AnswerLimit, NodeRequests};
+use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::release_backlog::PendingNodeRelease;
 use super::request::NodeRelease;
@@ -20,16 +20,15 @@ use crate::{AttemptId, Key};
 
 impl Redlock {
     /// Undoes a failed round, in the background.
-    pub(super) fn abandon(&self, attempt: &Attempt, round: Arc<Round>) {
+    pub(super) fn abandon(&self, attempt: &Attempt, round: &Arc<Round>) {
         self.undo(attempt, round).go_on();
     }
 
     pub(super) fn undo(
         &self,
         attempt: &Attempt,
-        round: Arc<Round>,
-    ) -> NodeRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
-    {
+        round: &Arc<Round>,
+    ) -> NodeRequests<(usize, Result<bool, BackendError>)> {
         let pending = PendingNodeRelease::new(&attempt.key, round.id, None, self.settings.max_ttl);
         self.send_release(pending, round)
     }
@@ -38,18 +37,15 @@ impl Redlock {
     fn send_release(
         &self,
         pending: PendingNodeRelease,
-        round: Arc<Round>,
-    ) -> NodeRequests<impl Future<Output = (usize, Result<bool, BackendError>)> + Send + 'static>
-    {
+        round: &Arc<Round>,
+    ) -> NodeRequests<(usize, Result<bool, BackendError>)> {
         let limit = self.settings.node_timeout;
         let release = Arc::new(NodeRelease::new(pending));
-        NodeRequests::within(limit, |limit| {
-            self.members.iter().map(move |member| {
-                let (member, release) = (Arc::clone(member), Arc::clone(&release));
-                let (round, limit) = (Arc::clone(&round), limit.clone());
-                async move { (member.place, member.release(&limit, &round, &release).await) }
-            })
-        })
+        NodeRequests::new(self.members.iter().map(|member| {
+            let (member, release) = (Arc::clone(member), Arc::clone(&release));
+            let round = Arc::clone(round);
+            async move { (member.place, member.release(limit, &round, &release).await) }
+        }))
     }
 
     /// Ends the owner's lock and queue positions. Returns false only if definitely no majority granted the owner the
@@ -58,7 +54,7 @@ impl Redlock {
         self.waiters.leave(key, owner);
         let round = self.attempts.last_round(owner);
         let pending = PendingNodeRelease::new(key, round.id, Some(owner), self.settings.max_ttl);
-        let mut asked = self.send_release(pending, round);
+        let mut asked = self.send_release(pending, &round);
         let mut tally = MajorityCount::of(self.members.len());
         while tally.verdict().is_none()
             && let Some((place, left)) = asked.next().await
@@ -83,7 +79,7 @@ impl QuorumNode {
     /// cannot reach the node, the release stays pending.
     pub(super) async fn release(
         &self,
-        limit: &AnswerLimit,
+        limit: Duration,
         round: &Round,
         release: &NodeRelease,
     ) -> Result<bool, BackendError> {
@@ -107,7 +103,7 @@ impl QuorumNode {
         if !settled && !matches!(left, Ok(true)) {
             // The request may have arrived after the release. If the request may still arrive, a tombstone makes the
             // node refuse it.
-            left = Box::pin(self.send_again(limit.length(), round, release)).await;
+            left = Box::pin(self.send_again(limit, round, release)).await;
         }
         if left.as_ref().map_or_else(|e| self.refuses_it(e), |_| true) {
             ScopeGuard::into_inner(owed);
@@ -131,7 +127,7 @@ impl QuorumNode {
             // The task that drives the request may have ended, so this sends the release after a timeout, too.
             let _in_time = settled.await;
         }
-        self.try_release(&limit.into(), release).await
+        self.try_release(limit, release).await
     }
 
     /// Returns whether a node refuses a release permanently. Such a release does not stay pending. A node that refuses
@@ -142,7 +138,7 @@ impl QuorumNode {
 
     async fn try_release(
         &self,
-        limit: &AnswerLimit,
+        limit: Duration,
         release: &NodeRelease,
     ) -> Result<bool, BackendError> {
         self.look()?;

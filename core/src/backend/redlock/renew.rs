@@ -27,17 +27,14 @@ impl Redlock {
             .map(|_| MajorityCount::of(self.members.len()))
             .collect();
         let commands = Arc::new(commands);
-        let mut asked = NodeRequests::within(limit, |limit| {
-            let asked = self.members.iter().filter(|_| count > 0);
-            asked.map(move |member| {
-                let (member, commands) = (Arc::clone(member), Arc::clone(&commands));
-                let limit = limit.clone();
-                async move {
-                    let answers = member.call_all(&limit, &commands, count).await;
-                    (member.place, answers)
-                }
-            })
-        });
+        let asked = self.members.iter().filter(|_| count > 0);
+        let mut asked = NodeRequests::new(asked.map(|member| {
+            let (member, commands) = (Arc::clone(member), Arc::clone(&commands));
+            async move {
+                let answers = member.call_all(limit, &commands, count).await;
+                (member.place, answers)
+            }
+        }));
         while tallies.iter().any(|it| it.verdict().is_none())
             && let Some((place, answers)) = asked.next().await
         {

@@ -6,7 +6,6 @@ use std::time::Duration;
 use redis::Value;
 
 use super::asked_nodes::Round;
-use super::node_requests::AnswerLimit;
 use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request::NodeAcquire;
@@ -47,22 +46,19 @@ pub(super) async fn hold(
 ) -> (RoundOutcome, u64) {
     let sent = LeaseInstant::now();
     let mut election = VoteCount::among(members.len());
-    let mut asked = NodeRequests::within(limit, |limit| {
-        members.iter().map(move |member| {
-            let (member, request) = (Arc::clone(member), Arc::clone(request));
-            let (asking, id) = (round.asking(member.place), round.id);
-            let limit = limit.clone();
-            async move {
-                if let Err(down) = member.look() {
-                    asking.never_sent();
-                    return (member.place, Vote::Failed(down));
-                }
-                let vote = ask(&member, id, &request, limit, sent).await;
-                drop(asking);
-                (member.place, vote)
+    let mut asked = NodeRequests::new(members.iter().map(|member| {
+        let (member, request) = (Arc::clone(member), Arc::clone(request));
+        let (asking, id) = (round.asking(member.place), round.id);
+        async move {
+            if let Err(down) = member.look() {
+                asking.never_sent();
+                return (member.place, Vote::Failed(down));
             }
-        })
-    });
+            let vote = ask(&member, id, &request, limit, sent).await;
+            drop(asking);
+            (member.place, vote)
+        }
+    }));
     loop {
         match election.standing() {
             QuorumState::Open => match asked.next().await {
@@ -110,16 +106,13 @@ async fn raise(
     limit: Duration,
     election: &mut VoteCount,
 ) {
-    let mut asked = NodeRequests::within(limit, |limit| {
-        nodes.iter().map(move |&place| {
-            let (member, request) = (Arc::clone(&members[place]), Arc::clone(request));
-            let limit = limit.clone();
-            async move {
-                let answer = member.call(&limit, &request.raise_token(token)).await;
-                (place, answer.and_then(reply::read::<u8>))
-            }
-        })
-    });
+    let mut asked = NodeRequests::new(nodes.iter().map(|&place| {
+        let (member, request) = (Arc::clone(&members[place]), Arc::clone(request));
+        async move {
+            let answer = member.call(limit, &request.raise_token(token)).await;
+            (place, answer.and_then(reply::read::<u8>))
+        }
+    }));
     while let Some((place, answer)) = asked.next().await {
         if matches!(answer, Ok(1)) {
             election.raised(place);
@@ -134,17 +127,17 @@ async fn ask(
     member: &QuorumNode,
     round: AttemptId,
     request: &NodeAcquire,
-    limit: AnswerLimit,
+    limit: Duration,
     sent: LeaseInstant,
 ) -> Vote {
     let prepared = match member.copies.expiry_at(sent) {
-        Some(expiry) => Ok((expiry, limit, sent)),
-        None => Box::pin(learned(member, limit.length())).await,
+        Some(expiry) => Ok((expiry, sent)),
+        None => Box::pin(learned(member, limit)).await,
     };
     let answer = match prepared {
-        Ok((expiry, limit, sent)) => {
+        Ok((expiry, sent)) => {
             let copy = member.copies.sending(round, expiry);
-            let answer = member.call(&limit, &request.acquire(expiry)).await;
+            let answer = member.call(limit, &request.acquire(expiry)).await;
             if answer
                 .as_ref()
                 .map_or_else(|e| e.applied() == Applied::No, |_| true)
@@ -163,21 +156,20 @@ async fn ask(
     }
 }
 
-/// Reads the node's clock before the client sends the request. The request then has a separate deadline and time of
-/// sending.
+/// Reads the node's clock before the client sends the request. The request then has a separate time of sending.
 async fn learned(
     member: &QuorumNode,
     limit: Duration,
-) -> Result<(u64, AnswerLimit, LeaseInstant), BackendError> {
-    ask_time(member, &limit.into()).await?;
+) -> Result<(u64, LeaseInstant), BackendError> {
+    ask_time(member, limit).await?;
     let sent = LeaseInstant::now();
     match member.copies.expiry_at(sent) {
-        Some(expiry) => Ok((expiry, limit.into(), sent)),
+        Some(expiry) => Ok((expiry, sent)),
         None => Err(BackendError::not_applied("the node's clock is unknown")),
     }
 }
 
-async fn ask_time(member: &QuorumNode, limit: &AnswerLimit) -> Result<(), BackendError> {
+async fn ask_time(member: &QuorumNode, limit: Duration) -> Result<(), BackendError> {
     let sent = LeaseInstant::now();
     let time = member.call(limit, &redis::cmd("TIME")).await?;
     let (seconds, micros): (u64, u64) = reply::read(time)?;

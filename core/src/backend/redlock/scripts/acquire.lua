@@ -5,13 +5,16 @@ local clamp, fence_ms = tonumber(ARGV[4]), ARGV[5]
 local waiter, since, inbox, waiter_ms = ARGV[6], ARGV[7], ARGV[8], tonumber(ARGV[9])
 local expires_at = tonumber(ARGV[10])
 
+-- Most locks have none of these keys, so one command usually replaces several.
+local has_extras = redis.call('EXISTS', tombstone, queue, leases, reservation) > 0
+
 -- A duplicate request that arrives after the end of its round must not acquire the lock.
-if now >= expires_at or redis.call('EXISTS', tombstone) == 1 then
+if now >= expires_at or (has_extras and redis.call('EXISTS', tombstone) == 1) then
   return {'late', number(now)}
 end
 
 -- For a short time, the node reserves a free lock for the notified waiter, and does not grant the lock to a newcomer.
-local reserved_for = not holder and redis.call('GET', reservation)
+local reserved_for = has_extras and not holder and redis.call('GET', reservation)
 if reserved_for == waiter then
   reserved_for = false
 end
@@ -44,8 +47,9 @@ local drawn = math.max((token or 0) + 1, now, math.min(hint, now + clamp))
 if drawn >= 9007199254740992 then
   return {'exhausted', number(now), number(drawn)}
 end
+-- A server without free memory refuses neither this write nor later writes.
 redis.call('DEL', reservation)
-if waiter ~= '' then
+if has_extras and waiter ~= '' then
   dequeue(waiter)
 end
 redis.call('SET', lock, round, 'PX', ttl_ms)

@@ -8,7 +8,8 @@ if held then
   redis.call('DEL', lock)
   holder = false
 end
-if waiter ~= '' then
+-- Most locks have no waiters.
+if waiter ~= '' and (not held or redis.call('EXISTS', queue, leases, reservation) > 0) then
   dequeue(waiter)
   -- The node may have reserved the lock for the waiter that leaves.
   if not holder then
