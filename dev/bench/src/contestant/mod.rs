@@ -7,15 +7,17 @@ pub(crate) mod databases;
 pub(crate) mod distkit;
 mod distributed_lock_redis;
 mod drawing;
-mod leasehold;
+pub(crate) mod leasehold;
 mod notifications;
 mod passing;
+mod ping;
 mod quorum;
 mod redlock;
 mod rslock;
 pub(crate) mod scripts;
 mod sql;
 mod way;
+mod zookeeper_recipe;
 
 use std::future::Future;
 
