@@ -9,6 +9,7 @@ mod distributed_lock_redis;
 mod drawing;
 pub(crate) mod leasehold;
 mod notifications;
+mod once;
 mod passing;
 mod ping;
 mod quorum;
@@ -26,6 +27,7 @@ use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo, ProtocolVersion};
 
 pub(crate) use self::any_contestant::{AnyContestant, on_nodes, ours_on_nodes};
 use self::notifications::Notifications;
+pub(crate) use self::once::Once;
 pub(crate) use self::way::Way;
 use crate::BoxError;
 

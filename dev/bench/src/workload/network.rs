@@ -12,7 +12,7 @@ use super::{Environment, Workload};
 use crate::BoxError;
 use crate::clock;
 use crate::contention::{Rush, Tally};
-use crate::contestant::{AnyContestant, Field, Way};
+use crate::contestant::{AnyContestant, Field, Once, Way};
 use crate::meter::Meter;
 use crate::report::Outcome;
 use crate::rounds::Values;
@@ -204,15 +204,13 @@ impl Measurement<'_> {
             .await
     }
 
-    /// Connects the contestants, and lets each of them open its connections.
+    /// Connects the contestants.
     async fn warm(&self, ways: &[Way]) -> Result<Vec<AnyContestant>, BoxError> {
         let entrants = self.field.enter(ways).await?;
         for entrant in &entrants {
-            let once = Pairs {
-                slice: Duration::from_millis(1),
-                ..pairs()
-            };
-            entrant.receive(&once).await?;
+            // One of the contestants never releases its lock, so each has its own key.
+            let key = format!("warm:{}", Uuid::new_v4());
+            entrant.receive(&Once { key }).await?;
         }
         Ok(entrants)
     }
