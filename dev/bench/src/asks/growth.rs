@@ -1,6 +1,6 @@
 //! The requirements for the cost of an operation at several sizes: the CPU time of client and server, and the commands.
 
-use super::OURS;
+use super::names::OURS;
 use crate::answer::{Answer, Bound, answer};
 use crate::ledger::Ledger;
 use crate::workload::growth::{HELD, KEYS, MANAGERS, MASTERS, Scale, Size, WAITERS};

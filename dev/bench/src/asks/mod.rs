@@ -1,8 +1,10 @@
 //! The requirements of the library, as ratios within one run, and the measured values.
 
 mod growth;
+mod names;
 mod network;
 
+use self::names::{BARE, ON_ZOOKEEPER, ONE_ROUND_TRIP, OURS, RECIPE, SCRIPTS};
 use crate::answer::{Answer, Bound, answer};
 use crate::contestant::databases::BY_HAND;
 use crate::ledger::{Ledger, Place};
@@ -10,13 +12,6 @@ use crate::workload::{
     contended, handoff, held, in_process, nodes, overhead, sql, sql_locks, tower, uncontended,
     waiters,
 };
-
-const OURS: &str = "leasehold";
-const SCRIPTS: &str = "same scripts by hand";
-const BARE: &str = "SET NX PX by hand";
-const ONE_ROUND_TRIP: &str = "1 round trip by hand";
-const ON_ZOOKEEPER: &str = "leasehold, ZooKeeper";
-const RECIPE: &str = "ZooKeeper recipe by hand";
 
 pub(crate) fn all(ledger: &Ledger) -> Vec<Answer> {
     let mut answers = uncontended(ledger);

@@ -1,6 +1,6 @@
 //! The requirements for round trips in a network with a delay.
 
-use super::{BARE, OURS};
+use super::names::{BARE, OURS};
 use crate::answer::{Answer, Bound, answer};
 use crate::ledger::{Ledger, Place};
 use crate::workload::network::{self, BETWEEN, Contention, INSIDE, PAIR};

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use leasehold::{LockGuard, LockManager};
 use leasehold_testkit::servers::RedisServer;
 
-use super::{Scale, costs, size};
+use super::scale::{Scale, costs, size};
 use crate::BoxError;
 use crate::contestant::Visitor;
 use crate::contestant::leasehold::Leasehold;

@@ -3,7 +3,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use leasehold_testkit::servers::RedisServer;
 
-use super::{Scale, size};
+use super::scale::{Scale, size};
 use crate::BoxError;
 use crate::contestant::scripts::Scripts;
 use crate::contestant::{AnyContestant, Field, Way};

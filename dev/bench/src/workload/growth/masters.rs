@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use leasehold::LockManager;
 use leasehold_testkit::servers::ClusterRedis;
 
-use super::{Scale, costs, size};
+use super::scale::{Scale, costs, size};
 use crate::BoxError;
 use crate::contestant::leasehold::Leasehold;
 use crate::contestant::{Visitor, Way};

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use uuid::Uuid;
 
-use super::{MANAGERS, Scale, costs, size};
+use super::scale::{Scale, costs, size};
 use crate::BoxError;
 use crate::meter::Meter;
 use crate::report::Outcome;
@@ -25,6 +25,9 @@ pub(super) const SCALE: Scale = Scale {
         size(1_000, &["us_of_1e3_waiters", "commands_of_1e3_waiters"]),
     ],
 };
+
+/// The contestant whose waiters belong to many managers.
+pub(crate) const MANAGERS: &str = "leasehold, 50 managers";
 
 /// The number of managers that stand for processes.
 const COUNT: usize = 50;
@@ -59,12 +62,12 @@ impl Workload for Waiters {
 
 /// What the tasks of a slice share.
 #[derive(Debug, Default)]
-struct Crowd {
+struct Contention {
     grants: AtomicUsize,
     is_over: AtomicBool,
 }
 
-impl Crowd {
+impl Contention {
     async fn take_turns(&self, locks: &LockManager, key: &str) -> Result<(), BoxError> {
         while !self.is_over.load(Ordering::Relaxed) {
             let guard = locks.lock(key).acquire().await?;
@@ -84,29 +87,29 @@ async fn hand_offs(
     waiters: usize,
     meter: &Meter,
 ) -> Result<Values, BoxError> {
-    let crowd = Arc::new(Crowd::default());
-    let key = format!("crowd:{}", Uuid::new_v4());
+    let contention = Arc::new(Contention::default());
+    let key = format!("waiters:{}", Uuid::new_v4());
     let mut tasks = JoinSet::new();
     // The others wait while one task holds the lock.
     for locks in managers.iter().cycle().take(waiters + 1) {
-        let (crowd, locks, key) = (Arc::clone(&crowd), locks.clone(), key.clone());
-        tasks.spawn(async move { crowd.take_turns(&locks, &key).await });
+        let (contention, locks, key) = (Arc::clone(&contention), locks.clone(), key.clone());
+        tasks.spawn(async move { contention.take_turns(&locks, &key).await });
     }
     // After this many grants each task has had a turn, and waits again.
-    while crowd.grants() < 2 * (waiters + 1) {
+    while contention.grants() < 2 * (waiters + 1) {
         sleep(Duration::from_millis(1)).await;
     }
     let slice = async {
-        let before = crowd.grants();
+        let before = contention.grants();
         sleep(SLICE).await;
         Ok(Done {
-            grants: crowd.grants() - before,
+            grants: contention.grants() - before,
             values: Vec::new(),
             elsewhere: None,
         })
     };
     let bill = Bill::of(std::slice::from_ref(meter), slice).await?;
-    crowd.is_over.store(true, Ordering::Relaxed);
+    contention.is_over.store(true, Ordering::Relaxed);
     while let Some(task) = tasks.join_next().await {
         task??;
     }
