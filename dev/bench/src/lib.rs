@@ -11,6 +11,9 @@
 //!
 //! Redis writes nothing to its disk. `ZooKeeper` and the databases of `SQL locks` do not sync to it. The peers run with their own defaults.
 //!
+//! The workloads `network` run through a proxy that delays each direction. Their first contestant is a `PING`, so the
+//! ratios of times are numbers of round trips.
+//!
 //! Heap and metrics are counted in processes of the program `counted`. So counting does not slow the measured
 //! allocations, and the measured library has its default features.
 

@@ -32,44 +32,75 @@ pub(crate) struct Done {
 pub(crate) struct Bill {
     done: Done,
     client: Duration,
-    before: Reading,
-    after: Reading,
+    /// The readings before and after the slice, for each server.
+    servers: Vec<(Reading, Reading)>,
 }
 
 impl Bill {
     pub(crate) async fn of(
-        meter: &Meter,
+        meters: &[Meter],
         slice: impl Future<Output = Result<Done, BoxError>>,
     ) -> Result<Self, BoxError> {
-        let (before, cpu) = (meter.read().await?, clock::cpu());
+        let before = read(meters).await?;
+        let cpu = clock::cpu();
         let done = slice.await?;
         let here = clock::cpu().saturating_sub(cpu);
         Ok(Self {
             client: done.elsewhere.unwrap_or(here),
             done,
-            before,
-            after: meter.read().await?,
+            servers: before.into_iter().zip(read(meters).await?).collect(),
         })
     }
 
-    fn commands(&self, sends: &[&str]) -> f64 {
-        (self.after.calls(sends) - self.before.calls(sends)) / self.done.grants as f64
+    pub(crate) fn commands(&self, sends: &[&str]) -> f64 {
+        self.commands_by_server(sends).sum()
     }
 
-    pub(crate) fn client_us(&self) -> f64 {
+    pub(crate) fn commands_by_server(&self, sends: &[&str]) -> impl Iterator<Item = f64> {
+        let grants = self.done.grants as f64;
+        let servers = self.servers.iter();
+        servers.map(move |(before, after)| (after.calls(sends) - before.calls(sends)) / grants)
+    }
+
+    fn client_us(&self) -> f64 {
         self.client.as_secs_f64() * 1e6 / self.done.grants as f64
     }
 
-    pub(crate) fn server_us(&self) -> f64 {
-        (self.after.cpu() - self.before.cpu()) * 1e6 / self.done.grants as f64
+    fn server_us(&self) -> f64 {
+        let servers = self.servers.iter();
+        let cpu: f64 = servers
+            .map(|(before, after)| after.cpu() - before.cpu())
+            .sum();
+        cpu * 1e6 / self.done.grants as f64
     }
+
+    /// Returns the CPU time of client and server.
+    pub(crate) fn us(&self) -> f64 {
+        self.client_us() + self.server_us()
+    }
+
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.done.values
+    }
+
+    pub(crate) fn grants(&self) -> usize {
+        self.done.grants
+    }
+}
+
+async fn read(meters: &[Meter]) -> Result<Vec<Reading>, BoxError> {
+    let mut readings = Vec::new();
+    for meter in meters {
+        readings.push(meter.read().await?);
+    }
+    Ok(readings)
 }
 
 /// The plan of a workload.
 #[derive(Debug)]
 pub(crate) struct Plan<'a> {
     pub(crate) workload: &'a str,
-    pub(crate) metrics: &'static [&'static str],
+    pub(crate) metrics: &'a [&'static str],
     pub(crate) rounds: usize,
 }
 
@@ -93,7 +124,8 @@ impl Plan<'_> {
         let names: Vec<_> = ways.iter().map(|way| way.name()).collect();
         let metrics = [self.metrics, COSTS].concat();
         let metered = async |at| {
-            let bill = Bill::of(meter, Box::pin(run(at))).await?;
+            let slice = Box::pin(run(at));
+            let bill = Bill::of(std::slice::from_ref(meter), slice).await?;
             let sends = ways[at].sends();
             let unless_elsewhere = |cost| if sends.is_empty() { f64::NAN } else { cost };
             let costs = [

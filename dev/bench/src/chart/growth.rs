@@ -27,12 +27,12 @@ pub(super) fn keys(ledger: &Ledger) -> Chart {
         "an acquire and a release of 16 tasks; µs of all cores, client and server; less is better",
     );
     lines(chart, |way| {
-        let points = growth::SIZES.iter().filter_map(|&(keys, metric)| {
+        let points = growth::KEYS.sizes.iter().filter_map(|size| {
             let place = Place {
-                workload: growth::NAME,
-                metric,
+                workload: growth::KEYS.workload,
+                metric: size.us(),
             };
-            Some((keys as f64, ledger.value(place, way.name())?))
+            Some((size.count as f64, ledger.value(place, way.name())?))
         });
         points.collect()
     })

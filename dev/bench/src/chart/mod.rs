@@ -2,6 +2,7 @@
 
 mod bars;
 mod growth;
+mod network;
 
 use std::fs;
 use std::path::Path;
@@ -17,6 +18,8 @@ pub(crate) fn draw(folder: &Path, ledger: &Ledger) -> Result<(), BoxError> {
         ("hand-off.svg", bars::hand_off(ledger)?),
         ("growth-tasks.svg", growth::tasks(ledger)?),
         ("growth-keys.svg", growth::keys(ledger)?),
+        ("network-pairs.svg", network::pairs(ledger)?),
+        ("network-grants.svg", network::grants(ledger)?),
     ];
     fs::create_dir_all(folder)?;
     for (name, svg) in charts {

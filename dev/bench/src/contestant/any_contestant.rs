@@ -6,11 +6,13 @@ use super::distributed_lock_redis::DistributedLockRedis;
 use super::drawing::Drawing;
 use super::leasehold::Leasehold;
 use super::passing::Passing;
+use super::ping::Ping;
 use super::quorum::Quorum;
 use super::redlock::Redlock;
 use super::rslock::Rslock;
 use super::scripts::Scripts;
 use super::sql::{AdvisoryLock, ForUpdate, Statements};
+use super::zookeeper_recipe::ZooKeeperRecipe;
 use crate::BoxError;
 
 /// A connected contestant.
@@ -22,6 +24,8 @@ pub(crate) enum AnyContestant {
     Bare(Bare),
     Drawing(Drawing),
     Passing(Passing),
+    Ping(Ping),
+    ZooKeeperRecipe(ZooKeeperRecipe),
     Rslock(Rslock),
     Distkit(Distkit),
     Redlock(Redlock),
@@ -41,6 +45,8 @@ impl AnyContestant {
             Self::Bare(it) => visitor.visit(it).await,
             Self::Drawing(it) => visitor.visit(it).await,
             Self::Passing(it) => visitor.visit(it).await,
+            Self::Ping(it) => visitor.visit(it).await,
+            Self::ZooKeeperRecipe(it) => visitor.visit(it).await,
             Self::Rslock(it) => visitor.visit(it).await,
             Self::Distkit(it) => visitor.visit(it).await,
             Self::Redlock(it) => visitor.visit(it).await,

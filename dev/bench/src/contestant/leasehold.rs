@@ -14,15 +14,17 @@ pub(crate) struct Leasehold {
 
 impl Leasehold {
     pub(super) async fn enter(url: &str) -> Result<Self, BoxError> {
-        let locks = LockManager::connect(url).await?;
-        Ok(Self { locks, other: None })
+        Ok(Self::with(LockManager::connect(url).await?))
+    }
+
+    pub(crate) fn with(locks: LockManager) -> Self {
+        Self { locks, other: None }
     }
 
     /// Connects to new nodes, which will not be restarted.
     pub(super) async fn on_nodes(urls: &[String]) -> Result<Self, BoxError> {
         let nodes = Redlock::new(urls).durable_nodes(true).connect().await?;
-        let locks = LockManager::new(nodes);
-        Ok(Self { locks, other: None })
+        Ok(Self::with(LockManager::new(nodes)))
     }
 
     /// Uses a second manager as another process does.

@@ -7,15 +7,18 @@ pub(crate) mod databases;
 pub(crate) mod distkit;
 mod distributed_lock_redis;
 mod drawing;
-mod leasehold;
+pub(crate) mod leasehold;
 mod notifications;
+mod once;
 mod passing;
+mod ping;
 mod quorum;
 mod redlock;
 mod rslock;
 pub(crate) mod scripts;
 mod sql;
 mod way;
+mod zookeeper_recipe;
 
 use std::future::Future;
 
@@ -24,6 +27,7 @@ use redis::{AsyncConnectionConfig, Client, IntoConnectionInfo, ProtocolVersion};
 
 pub(crate) use self::any_contestant::{AnyContestant, on_nodes, ours_on_nodes};
 use self::notifications::Notifications;
+pub(crate) use self::once::Once;
 pub(crate) use self::way::Way;
 use crate::BoxError;
 

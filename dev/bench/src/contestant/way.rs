@@ -7,9 +7,11 @@ use super::distributed_lock_redis::DistributedLockRedis;
 use super::drawing::Drawing;
 use super::leasehold::Leasehold;
 use super::passing::Passing;
+use super::ping::Ping;
 use super::redlock::Redlock;
 use super::rslock::Rslock;
 use super::scripts::Scripts;
+use super::zookeeper_recipe::ZooKeeperRecipe;
 use crate::BoxError;
 
 /// A contestant of the benchmark.
@@ -18,6 +20,8 @@ pub(crate) enum Way {
     Scripts,
     Leasehold,
     ZooKeeper,
+    ZooKeeperRecipe,
+    Ping,
     Bare,
     Drawing,
     Passing,
@@ -57,12 +61,14 @@ impl Way {
         Self::DistributedLockRedis,
     ];
 
-    /// The contestants of the same workloads in one process, with one that only works there.
+    /// The contestants of the same workloads in one process, with one that only works there, and the limit of the
+    /// library on `ZooKeeper`.
     pub(crate) const CROWD_AT_HOME: &[Self] = &[
         Self::Scripts,
         Self::Leasehold,
         Self::Passing,
         Self::ZooKeeper,
+        Self::ZooKeeperRecipe,
         Self::Rslock,
         Self::Distkit,
         Self::Redlock,
@@ -76,6 +82,8 @@ impl Way {
             Self::Scripts => "same scripts by hand",
             Self::Leasehold => "leasehold",
             Self::ZooKeeper => "leasehold, ZooKeeper",
+            Self::ZooKeeperRecipe => "ZooKeeper recipe by hand",
+            Self::Ping => "PING by hand",
             Self::Bare => "SET NX PX by hand",
             Self::Drawing => "SET and token by hand",
             Self::Passing => "1 round trip by hand",
@@ -101,7 +109,8 @@ impl Way {
     pub(crate) fn sends(self) -> &'static [&'static str] {
         match self {
             Self::Scripts | Self::Leasehold | Self::Drawing | Self::Passing => &["evalsha"],
-            Self::ZooKeeper => &[],
+            Self::ZooKeeper | Self::ZooKeeperRecipe => &[],
+            Self::Ping => &["ping"],
             Self::AsyncRedisLock => &["evalsha", "eval"],
             _ => &["evalsha", "eval", "set"],
         }
@@ -114,6 +123,11 @@ impl Way {
             Self::Scripts => AnyContestant::Scripts(Scripts::enter(url).await?),
             Self::Leasehold => AnyContestant::Leasehold(Leasehold::enter(url).await?),
             Self::ZooKeeper => AnyContestant::Leasehold(Leasehold::enter(&field.zookeeper).await?),
+            Self::ZooKeeperRecipe => {
+                let recipe = ZooKeeperRecipe::enter(&field.zookeeper).await?;
+                AnyContestant::ZooKeeperRecipe(recipe)
+            }
+            Self::Ping => AnyContestant::Ping(Ping::enter(url).await?),
             Self::Bare => AnyContestant::Bare(Bare::enter(url).await?),
             Self::Drawing => AnyContestant::Drawing(Drawing::enter(url).await?),
             Self::Passing => AnyContestant::Passing(Passing::enter(url).await?),

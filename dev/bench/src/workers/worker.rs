@@ -2,7 +2,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, stdin};
 
 use super::orders::{Order, Reply};
 use crate::clock;
-use crate::contestant::{AnyContestant, Contestant, Field, Visitor, Way};
+use crate::contestant::{AnyContestant, Contestant, Field, Once, Visitor, Way};
 use crate::{Account, BoxError};
 
 /// Runs a worker process until its input ends.
@@ -48,19 +48,6 @@ async fn follow(
             Reply::Account { heap, passes }
         }
     })
-}
-
-struct Once {
-    key: String,
-}
-
-impl Visitor for Once {
-    type Output = Result<(), BoxError>;
-
-    async fn visit<C: Contestant>(&self, contestant: &C) -> Self::Output {
-        let held = contestant.acquire(&self.key).await?;
-        contestant.release(held).await
-    }
 }
 
 /// Separate tasks, as in a service, which wait for a lock and then hold it until the process ends.

@@ -1,7 +1,7 @@
 use super::environment::Workload;
 use super::{
-    contended, day_later, growth, handoff, held, in_process, kinds, nested, nodes, overhead,
-    passes, sql, sql_locks, tower, uncontended, waiters,
+    contended, day_later, growth, handoff, held, in_process, kinds, nested, network, nodes,
+    overhead, passes, sql, sql_locks, tower, uncontended, waiters,
 };
 
 pub(crate) fn all() -> Vec<Box<dyn Workload>> {
@@ -25,6 +25,9 @@ pub(crate) fn all() -> Vec<Box<dyn Workload>> {
         all.push(Box::new(passes::Passes { processes }));
     }
     all.push(Box::new(handoff::HandOff::ONE));
+    for &delay in network::DELAYS {
+        all.push(Box::new(network::Network { delay }));
+    }
     all.push(Box::new(waiters::Waiters));
     all.push(Box::new(held::Held));
     all.push(Box::new(nodes::Alone));
@@ -32,7 +35,10 @@ pub(crate) fn all() -> Vec<Box<dyn Workload>> {
     all.push(Box::new(nodes::Stopped));
     all.push(Box::new(kinds::Kinds::READERS));
     all.push(Box::new(kinds::Kinds::PERMITS));
-    all.push(Box::new(growth::Growth));
+    all.push(Box::new(growth::Keys));
+    all.push(Box::new(growth::Held));
+    all.push(Box::new(growth::Waiters));
+    all.push(Box::new(growth::Masters));
     all.push(Box::new(day_later::DayLater));
     all.push(Box::new(in_process::InProcess));
     all.push(Box::new(nested::Nested));

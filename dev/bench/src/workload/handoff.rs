@@ -34,6 +34,12 @@ impl HandOff {
         is_remote: false,
     };
 
+    /// One hand-off a slice, for a slow network.
+    pub(crate) const SINGLE: Self = Self {
+        times: 1,
+        is_remote: false,
+    };
+
     /// To another process.
     pub(crate) const REMOTE: Self = Self {
         times: 2,

@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use leasehold::LockManager;
+use leasehold::{LockGuard, LockManager};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -33,22 +33,7 @@ impl Workload for Held {
         // The tasks of dropped connections may still be alive.
         sleep(Duration::from_millis(100)).await;
         let tasks_before = Handle::current().metrics().num_alive_tasks();
-        let mut takers = JoinSet::new();
-        for taker in 0..64 {
-            let locks = locks.clone();
-            takers.spawn(async move {
-                let mut guards = Vec::new();
-                for lock in (taker..LOCKS).step_by(64) {
-                    let lock = locks.lock(format!("held:{lock}")).ttl(TTL);
-                    guards.push(lock.acquire().await?);
-                }
-                Ok::<_, leasehold::Error>(guards)
-            });
-        }
-        let mut guards = Vec::with_capacity(LOCKS);
-        while let Some(taken) = takers.join_next().await {
-            guards.extend(taken??);
-        }
+        let guards = acquire(&locks, LOCKS).await?;
         let stall_monitor = StallMonitor::start();
         let watched = TTL / 3 * if environment.quick { 1 } else { 2 };
         // The CPU time of the stall monitor is not that of the library.
@@ -84,4 +69,25 @@ impl Workload for Held {
         outcome.void = (usize::from(stall > STALL), 1);
         Ok(outcome)
     }
+}
+
+/// Acquires many locks with a few tasks.
+pub(super) async fn acquire(locks: &LockManager, count: usize) -> Result<Vec<LockGuard>, BoxError> {
+    let mut takers = JoinSet::new();
+    for taker in 0..64 {
+        let locks = locks.clone();
+        takers.spawn(async move {
+            let mut guards = Vec::new();
+            for lock in (taker..count).step_by(64) {
+                let lock = locks.lock(format!("held:{lock}")).ttl(TTL);
+                guards.push(lock.acquire().await?);
+            }
+            Ok::<_, leasehold::Error>(guards)
+        });
+    }
+    let mut guards = Vec::with_capacity(count);
+    while let Some(taken) = takers.join_next().await {
+        guards.extend(taken??);
+    }
+    Ok(guards)
 }

@@ -10,12 +10,13 @@ pub(crate) mod held;
 pub(crate) mod in_process;
 mod kinds;
 mod nested;
-mod nodes;
-mod overhead;
+pub(crate) mod network;
+pub(crate) mod nodes;
+pub(crate) mod overhead;
 mod passes;
 pub(crate) mod sql;
 pub(crate) mod sql_locks;
-mod tower;
+pub(crate) mod tower;
 pub(crate) mod uncontended;
 pub(crate) mod waiters;
 

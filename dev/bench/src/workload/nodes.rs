@@ -13,6 +13,9 @@ use crate::contestant::{AnyContestant, on_nodes, ours_on_nodes};
 use crate::report::Outcome;
 use crate::turns::Plan;
 
+pub(crate) const ALONE: &str = "redlock, 5 nodes, 1 task";
+pub(crate) const CONTENDERS: &str = "redlock, 5 nodes, 8 tasks, 5 ms";
+
 const NODES: usize = 5;
 
 /// How long the contended lock is held.
@@ -56,13 +59,13 @@ pub(crate) struct Alone;
 #[async_trait(?Send)]
 impl Workload for Alone {
     fn name(&self) -> String {
-        "redlock, 5 nodes, 1 task".into()
+        ALONE.into()
     }
 
     async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
         let nodes = start().await?;
         let entrants = on_nodes(&urls(&nodes)).await?;
-        alone(&self.name(), &entrants, environment.quick).await
+        alone(ALONE, &entrants, environment.quick).await
     }
 }
 
@@ -74,7 +77,7 @@ pub(crate) struct Contenders;
 #[async_trait(?Send)]
 impl Workload for Contenders {
     fn name(&self) -> String {
-        "redlock, 5 nodes, 8 tasks, 5 ms".into()
+        CONTENDERS.into()
     }
 
     async fn run(&self, environment: &Environment<'_>) -> Result<Outcome, BoxError> {
@@ -88,7 +91,7 @@ impl Workload for Contenders {
         let entrants = on_nodes(&urls(&nodes)).await?;
         let names: Vec<_> = entrants.iter().map(|(name, _)| *name).collect();
         let plan = Plan {
-            workload: &self.name(),
+            workload: CONTENDERS,
             metrics: METRICS,
             rounds,
         };

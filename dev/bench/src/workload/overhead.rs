@@ -9,7 +9,10 @@ use crate::progress;
 use crate::report::Outcome;
 use crate::rounds::Rounds;
 
-const NAME: &str = "an annotated function, in process";
+pub(crate) const NAME: &str = "an annotated function, in process";
+pub(crate) const METRIC: &str = "call_ns";
+pub(crate) const BY_HAND: &str = "by hand";
+pub(crate) const ANNOTATED: &str = "#[distributed_lock]";
 
 const CALLS: u32 = 2_000;
 
@@ -43,7 +46,7 @@ impl Workload for Macro {
 
 async fn measure(count: usize) -> Result<Outcome, BoxError> {
     let locks = LockManager::in_process();
-    let mut rounds = Rounds::new(&["call_ns"], &["by hand", "#[distributed_lock]"]);
+    let mut rounds = Rounds::new(&[METRIC], &[BY_HAND, ANNOTATED]);
     for round in 0..count {
         progress::show(NAME, round, count);
         for at in [round % 2, 1 - round % 2] {

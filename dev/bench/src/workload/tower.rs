@@ -14,13 +14,12 @@ use crate::BoxError;
 use crate::report::Outcome;
 use crate::turns::Plan;
 
-const NAMES: &[&str] = &[
-    "a lock by hand",
-    "LockLayer",
-    "LockLayer, GET",
-    "FenceLayer",
-    "no layer",
-];
+pub(crate) const IN_PROCESS: &str = "a request, in process";
+pub(crate) const METRIC: &str = "request_us";
+pub(crate) const BY_HAND: &str = "a lock by hand";
+pub(crate) const LAYER: &str = "LockLayer";
+
+const NAMES: &[&str] = &[BY_HAND, LAYER, "LockLayer, GET", "FenceLayer", "no layer"];
 
 /// The cost of a layer for a request whose lock is free, compared with a handler that locks itself. The requests run
 /// one after the other, without a network. A GET passes through unlocked.
@@ -34,7 +33,7 @@ impl Workload for Tower {
     fn name(&self) -> String {
         match self.on_redis {
             true => "a request, on Redis".into(),
-            false => "a request, in process".into(),
+            false => IN_PROCESS.into(),
         }
     }
 
@@ -51,7 +50,7 @@ impl Workload for Tower {
         let fenced = FenceLayer::new(InProcessFenceStore::new(), order()).layer(handler);
         let plan = Plan {
             workload: &self.name(),
-            metrics: &["request_us"],
+            metrics: &[METRIC],
             rounds: if environment.quick { 30 } else { 200 },
         };
         let run = async |at: usize| {

@@ -9,6 +9,8 @@
 //! connections work. (If a proxy dropped one reply and forwarded the next one, the client would get the reply to
 //! another request.) Only pushes may be lost individually, because Redis can lose them, too.
 //!
+//! For measurements, [`LatencyProxy`] delays a stream by less than a millisecond and has no other faults.
+//!
 //! ```no_run
 //! # use leasehold_testkit::proxy::{Proxy, Which};
 //! # use leasehold_testkit::servers::RedisServer;
@@ -37,6 +39,7 @@ mod expected;
 mod gate;
 mod judge;
 mod lanes;
+mod latency;
 mod link;
 mod listener;
 mod messages;
@@ -52,6 +55,7 @@ mod which;
 
 pub use chaos::ChaosPlan;
 pub use error::ProxyError;
+pub use latency::LatencyProxy;
 pub use proxy::Proxy;
 pub use rules::{Direction, Traffic};
 pub use stats::Stats;

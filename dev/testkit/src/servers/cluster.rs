@@ -14,13 +14,14 @@ const SLOTS: usize = 16_384;
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Three masters that share the slots, optionally each with a replica. A replica replaces a master that does not reply
-/// for half a second. The whole failover takes two seconds.
+/// Masters that share the slots, optionally each with a replica. A replica replaces a master that does not reply for
+/// half a second. The whole failover takes two seconds.
 #[derive(Debug)]
 #[must_use = "the servers are killed when this is dropped"]
 pub struct ClusterRedis {
     /// The initial masters, and then their replicas in the same order.
     members: Vec<Member>,
+    masters: usize,
 }
 
 #[derive(Debug)]
@@ -37,7 +38,16 @@ impl ClusterRedis {
     ///
     /// Returns the errors of [`RedisServer::start`], and [`ServerError::NotSo`] if the masters do not find each other.
     pub async fn start() -> Result<Self, ServerError> {
-        Self::of(MASTERS).await
+        Self::start_with(MASTERS).await
+    }
+
+    /// Like [`start`](Self::start), with another number of masters.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`start`](Self::start).
+    pub async fn start_with(masters: usize) -> Result<Self, ServerError> {
+        Self::of(masters, masters).await
     }
 
     /// Like [`start`](Self::start), with a replica for each master.
@@ -46,27 +56,27 @@ impl ClusterRedis {
     ///
     /// Returns the errors of [`start`](Self::start).
     pub async fn start_with_replicas() -> Result<Self, ServerError> {
-        Self::of(MASTERS * 2).await
+        Self::of(MASTERS, MASTERS * 2).await
     }
 
-    async fn of(count: usize) -> Result<Self, ServerError> {
+    async fn of(masters: usize, count: usize) -> Result<Self, ServerError> {
         let mut members = Vec::new();
         for _ in 0..count {
             members.push(Member::start().await?);
         }
-        let cluster = Self { members };
+        let cluster = Self { members, masters };
         cluster.share_slots().await?;
         cluster.meet().await?;
         cluster
             .until("the Cluster serves", "cluster_state:ok")
             .await?;
-        for (replica, master) in cluster.members.iter().skip(MASTERS).zip(&cluster.members) {
+        for (replica, master) in cluster.members.iter().skip(masters).zip(&cluster.members) {
             cluster.replicate(replica, master).await?;
         }
         Ok(cluster)
     }
 
-    /// Returns a node. The initial masters are 0 to 2, and the replica of 0 is 3.
+    /// Returns a node: first the initial masters, and then their replicas in the same order.
     ///
     /// # Panics
     ///
@@ -96,13 +106,13 @@ impl ClusterRedis {
     /// Returns the initial master of a slot.
     #[must_use]
     pub fn master_of(&self, slot: u16) -> usize {
-        usize::from(slot) * MASTERS / SLOTS
+        usize::from(slot) * self.masters / SLOTS
     }
 
     async fn share_slots(&self) -> Result<(), ServerError> {
-        for (number, master) in self.members.iter().take(MASTERS).enumerate() {
-            let first = (number * SLOTS).div_ceil(MASTERS).to_string();
-            let last = (((number + 1) * SLOTS).div_ceil(MASTERS) - 1).to_string();
+        for (number, master) in self.members.iter().take(self.masters).enumerate() {
+            let first = (number * SLOTS).div_ceil(self.masters).to_string();
+            let last = (((number + 1) * SLOTS).div_ceil(self.masters) - 1).to_string();
             let epoch = (number + 1).to_string();
             let mut client = master.server.client().await?;
             let share = ["CLUSTER", "ADDSLOTSRANGE", &first, &last];

@@ -13,6 +13,7 @@ mod guarantees;
 mod history;
 mod holding;
 mod install;
+mod latency;
 mod links;
 mod losing;
 mod paths;

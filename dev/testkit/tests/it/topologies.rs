@@ -130,6 +130,20 @@ async fn masters_of_a_cluster_share_the_slots() -> Outcome {
 }
 
 #[tokio::test]
+async fn a_cluster_of_any_size_serves_all_slots() -> Outcome {
+    for masters in [1, 2] {
+        let cluster = ClusterRedis::start_with(masters).await?;
+        assert_eq!(cluster.hosts().split(',').count(), masters);
+        assert_eq!(cluster.master_of(16_383), masters - 1);
+        // The slot of `foo` is 12 182.
+        let last = cluster.server(cluster.master_of(12_182));
+        let mut client = last.client().await?;
+        assert!(client.command(["SET", "foo", "1"]).await?.is_ok());
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_replica_takes_its_masters_place_in_a_cluster() -> Outcome {
     let cluster = ClusterRedis::start_with_replicas().await?;
     cluster.server(0).kill();
