@@ -30,7 +30,7 @@ impl Hold {
     /// continues in the background, because the backend may be down.
     pub(crate) async fn release(&self) -> Result<(), Error> {
         let outcome = match PendingRelease::take(&self.engine, &self.lease) {
-            Ok(mut debt) => match debt.pay_now().or_else(|| debt.loss()) {
+            Ok(mut debt) => match debt.pay_now() {
                 Some(outcome) => outcome,
                 // This future is boxed, so that the future of a release is cheap to move.
                 None => Box::pin(debt.pay()).await.map_err(|source| {

@@ -99,20 +99,16 @@ impl<'a> PendingRelease<'a> {
         })
     }
 
-    /// Releases the lock immediately, if the backend can do so without waiting.
+    /// Releases the lock immediately, if the backend can do so without waiting. The release of a lost lock is left to the
+    /// background, because the backend may be down. A shutdown is no loss here.
     pub(crate) fn pay_now(&mut self) -> Option<ReleaseOutcome> {
         let (debt, _owed) = self.debt.as_ref()?;
-        let outcome = debt.pay_now(&*self.engine.backend, self.lease)?;
+        let Some(outcome) = debt.pay_now(&*self.engine.backend, self.lease) else {
+            let lost = debt.lost.filter(|reason| *reason != EndReason::Shutdown);
+            return lost.map(ReleaseOutcome::AlreadyLost);
+        };
         self.debt = None;
         Some(outcome)
-    }
-
-    /// Returns the loss if the lock was lost before this release. A shutdown that ended the lease is no loss here,
-    /// because the backend can usually be reached.
-    pub(crate) fn loss(&self) -> Option<ReleaseOutcome> {
-        let lost = self.debt.as_ref()?.0.lost;
-        let lost = lost.filter(|reason| *reason != EndReason::Shutdown);
-        lost.map(ReleaseOutcome::AlreadyLost)
     }
 
     /// Sends the release, and retries it for the time of one command, counted from `take`. After a failure, dropping

@@ -16,10 +16,12 @@ pin_project! {
     /// Polls a body while its lock is held, and drops it when the lock is lost.
     #[must_use = "futures do nothing unless awaited"]
     pub struct RunFuture<F> {
+        lease: Arc<Lease>,
         #[pin]
         body: Option<F>,
+        // Created when the body first waits: many bodies complete in their first poll.
         #[pin]
-        ended: LeaseEnd,
+        ended: Option<LeaseEnd>,
         within: HeldContext,
     }
 }
@@ -27,8 +29,9 @@ pin_project! {
 impl<F> RunFuture<F> {
     pub(crate) fn new(lease: &Arc<Lease>, body: F) -> Self {
         Self {
+            lease: Arc::clone(lease),
             body: Some(body),
-            ended: LeaseEnd::new(Arc::clone(lease)),
+            ended: None,
             within: HeldContext::default(),
         }
     }
@@ -41,22 +44,27 @@ impl<F: Future> Future for RunFuture<F> {
         let mut this = self.project();
         // Check for the end of the lease before each poll of the body: after a pause past the deadline, the body must
         // not be polled again.
-        let reason = match this.ended.lease().validity() {
+        let reason = match this.lease.validity() {
             Err(reason) => reason,
             Ok(_) => {
                 let Some(body) = this.body.as_mut().as_pin_mut() else {
                     return Poll::Pending;
                 };
-                let leases = || [Arc::clone(this.ended.lease())];
+                let leases = || [Arc::clone(this.lease)];
                 if let Poll::Ready(output) = this.within.step(leases, || body.poll(cx)) {
                     return Poll::Ready(Ok(output));
                 }
-                // Many bodies complete in their first poll, and need no notification of the end.
-                ready!(this.ended.as_mut().poll(cx))
+                if this.ended.is_none() {
+                    this.ended.set(Some(LeaseEnd::new(Arc::clone(this.lease))));
+                }
+                match this.ended.as_pin_mut() {
+                    Some(ended) => ready!(ended.poll(cx)),
+                    None => return Poll::Pending,
+                }
             }
         };
         this.body.set(None);
-        Poll::Ready(Err(this.ended.lease().lost(reason)))
+        Poll::Ready(Err(this.lease.lost(reason)))
     }
 }
 

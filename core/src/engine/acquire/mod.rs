@@ -31,12 +31,15 @@ impl Engine {
         let started = ClockReading::now();
         let acquisition = Acquisition::start(&wanted.key, self.label, options, started.moment);
         let span = acquisition.span();
-        let begun = span.in_scope(|| self.begin(wanted, options, patience, started));
-        let search = match begun {
-            FirstStep::Wait(search) => search,
-            FirstStep::Over(result) => return finished(acquisition, result),
+        let result = match span.in_scope(|| self.begin(wanted, options, patience, started)) {
+            FirstStep::Over(result) => result,
+            FirstStep::Wait(search) => search.instrument(span).await,
         };
-        finished(acquisition, search.instrument(span).await)
+        match &result {
+            Ok(hold) => acquisition.finish(Some(&hold.lease.claim), "acquired"),
+            Err(reason) => acquisition.finish(None, reason.as_str()),
+        }
+        result
     }
 
     /// Adds the current holder to the error of an acquire that timed out, if the backend reports the holder in time.
@@ -77,17 +80,6 @@ impl Engine {
         let search = AcquireLoop::new(attempt_guard, answer, options, patience, started);
         FirstStep::Wait(Box::pin(search.run(wanted)))
     }
-}
-
-fn finished(
-    acquisition: Acquisition,
-    result: Result<Hold, NotAcquired>,
-) -> Result<Hold, NotAcquired> {
-    match &result {
-        Ok(hold) => acquisition.finish(Some(&hold.lease.claim), "acquired"),
-        Err(reason) => acquisition.finish(None, reason.as_str()),
-    }
-    result
 }
 
 /// How an acquire continues after its first step.

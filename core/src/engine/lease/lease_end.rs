@@ -19,9 +19,8 @@ pin_project! {
     /// ended, for example with its runtime.
     pub(crate) struct LeaseEnd {
         lease: Arc<Lease>,
-        // Created by the first poll that has to wait.
         #[pin]
-        cancelled: Option<WaitForCancellationFutureOwned>,
+        cancelled: WaitForCancellationFutureOwned,
         #[pin]
         timer: Option<Sleep>,
     }
@@ -30,9 +29,9 @@ pin_project! {
 impl LeaseEnd {
     pub(crate) fn new(lease: Arc<Lease>) -> Self {
         Self {
+            cancelled: lease.ending().clone().cancelled_owned(),
+            timer: runtime::sleep(lease.validity().unwrap_or_default()),
             lease,
-            cancelled: None,
-            timer: None,
         }
     }
 
@@ -51,14 +50,7 @@ impl Future for LeaseEnd {
                 Ok(left) => left,
                 Err(reason) => return Poll::Ready(reason),
             };
-            if this.cancelled.is_none() {
-                let cancelled = this.lease.ending().clone().cancelled_owned();
-                this.cancelled.set(Some(cancelled));
-                this.timer.set(runtime::sleep(left));
-            }
-            if let Some(cancelled) = this.cancelled.as_mut().as_pin_mut()
-                && cancelled.poll(cx).is_ready()
-            {
+            if this.cancelled.as_mut().poll(cx).is_ready() {
                 // The lease ended between the two checks.
                 continue;
             }

@@ -60,49 +60,47 @@ impl Lease {
         options: &LockOptions,
         runtime: Runtime,
     ) -> Self {
-        events::held(&claim);
-        Self {
-            claim,
-            runtime,
-            backend: address(backend),
-            renewal: AtomicBool::new(options.renewal),
-            ended: OnceLock::new(),
-            command: OnceLock::new(),
-            since: sent,
-            state: Mutex::new(LeaseState {
-                granted,
-                deadline: Self::deadline(sent, granted),
-                last_moment: options.max_hold.map(|d| sent.after(d)),
-                taken_until: taken_until(options),
-                end: None,
-            }),
-            release_owed: AtomicBool::new(true),
-            is_left_to_holder: AtomicBool::new(false),
-        }
+        let state = LeaseState {
+            granted,
+            deadline: Self::deadline(sent, granted),
+            last_moment: options.max_hold.map(|d| sent.after(d)),
+            taken_until: taken_until(options),
+            end: None,
+        };
+        let backend = address(backend);
+        Self::with(claim, runtime, backend, options.renewal, sent, state)
     }
 
     /// Returns the lease of a claim that replaces this one, granted by a request sent at `sent`.
     pub(super) fn continued(&self, claim: Claim, granted: Duration, sent: LeaseInstant) -> Self {
-        events::held(&claim);
-        let (last_moment, taken_until) = {
-            let state = self.state.lock();
-            (state.last_moment, state.taken_until)
+        let state = LeaseState {
+            granted,
+            deadline: Self::deadline(sent, granted),
+            end: None,
+            ..*self.state.lock()
         };
+        let (runtime, renewal) = (self.runtime.clone(), self.is_renewed());
+        Self::with(claim, runtime, self.backend, renewal, sent, state)
+    }
+
+    fn with(
+        claim: Claim,
+        runtime: Runtime,
+        backend: usize,
+        renewal: bool,
+        since: LeaseInstant,
+        state: LeaseState,
+    ) -> Self {
+        events::held(&claim);
         Self {
             claim,
-            runtime: self.runtime.clone(),
-            backend: self.backend,
-            renewal: AtomicBool::new(self.is_renewed()),
+            runtime,
+            backend,
+            renewal: AtomicBool::new(renewal),
             ended: OnceLock::new(),
             command: OnceLock::new(),
-            since: sent,
-            state: Mutex::new(LeaseState {
-                granted,
-                deadline: Self::deadline(sent, granted),
-                last_moment,
-                taken_until,
-                end: None,
-            }),
+            since,
+            state: Mutex::new(state),
             release_owed: AtomicBool::new(true),
             is_left_to_holder: AtomicBool::new(false),
         }

@@ -54,8 +54,8 @@ impl TickAligner {
     /// Returns when to check a lease first. The first check of a lease that is much shorter than its TTL is early, but
     /// not before most contended locks are released.
     pub(crate) fn after_grant(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
-        let validity = lease.remaining_validity(now);
-        let (look, (length, _)) = (self.next_look(lease, now, validity), validity);
+        let look = self.after_success(lease, now);
+        let (length, _) = lease.remaining_validity(now);
         if lease.is_renewed() && length < lease.claim.ttl / 2 {
             return look.min(self.tick_before(now.after(length / 20), length));
         }
@@ -65,15 +65,7 @@ impl TickAligner {
     /// Returns when to check a lease that was granted or renewed at `now`. The check is never after the end of the
     /// lease, because the watchdog must also detect the end.
     pub(crate) fn after_success(self, lease: &Lease, now: LeaseInstant) -> LeaseInstant {
-        self.next_look(lease, now, lease.remaining_validity(now))
-    }
-
-    fn next_look(
-        self,
-        lease: &Lease,
-        now: LeaseInstant,
-        (length, left): (Duration, Duration),
-    ) -> LeaseInstant {
+        let (length, left) = lease.remaining_validity(now);
         let pause = with_jitter(length / 3);
         // A lease that ends before its next renewal is checked only when it ends, because an earlier check would renew
         // it.
