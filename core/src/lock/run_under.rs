@@ -80,7 +80,8 @@ pub(super) async fn release_after<G: RunGuard, T, E: From<Error>>(
     guard: G,
     output: Result<T, E>,
 ) -> Result<T, E> {
-    match guard.release().await {
+    // The release is boxed, so that this future is hardly larger than the body's future.
+    match Box::pin(guard.release()).await {
         Some(lost) if output.is_ok() => Err(Error::from(LostInBody::new(lost, true)).into()),
         _ => output,
     }

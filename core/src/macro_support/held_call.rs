@@ -61,7 +61,8 @@ impl<R, G: RunGuard> HeldCall<R, G> {
             Ok(answer) => answer,
             Err(lost) => return (verdict.refused)(LostInBody::new(lost, false).into()),
         };
-        match self.guard.release().await {
+        // The release is boxed, so that this future is hardly larger than the body's future.
+        match Box::pin(self.guard.release()).await {
             Some(lost) if !(verdict.is_failure)(&answer) => {
                 (verdict.refused)(LostInBody::new(lost, true).into())
             }
