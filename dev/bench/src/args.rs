@@ -5,8 +5,8 @@ use lexopt::prelude::{Long, Short, ValueExt};
 use crate::contestant::Field;
 
 pub(crate) const USAGE: &str = "\
-leasehold-bench                   all workloads, in less than 15 minutes
-leasehold-bench --quick           the same in less than 4, without the million keys
+leasehold-bench                   all workloads, in 16 minutes
+leasehold-bench --quick           the same in 6, without the million keys
 leasehold-bench --only W          the workloads whose name contains W
 leasehold-bench --json FILE       all figures, slice by slice
 leasehold-bench --charts FOLDER   charts, as SVG";
