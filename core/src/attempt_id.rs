@@ -52,9 +52,9 @@ impl AttemptId {
         }
     }
 
-    /// Returns an id made of `bytes`, which must be random and not used for another id. Use this function for the
-    /// [`attempt_id`](crate::backend::Backend::attempt_id) of backends that only this process can reach. Such a backend
-    /// may fetch bytes for many ids with one system call.
+    /// Returns an id made of `bytes`, of which 6 bits are overwritten. No other id may be made of the same bytes. Use this
+    /// function for the [`attempt_id`](crate::backend::Backend::attempt_id) of backends that only this process can reach.
+    /// Such a backend need not use random bytes.
     ///
     /// # Examples
     ///

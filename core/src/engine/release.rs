@@ -99,8 +99,9 @@ impl<'a> PendingRelease<'a> {
         })
     }
 
-    /// Releases the lock immediately, if the backend can do so without waiting. The release of a lost lock is left to the
-    /// background, because the backend may be down. A shutdown is no loss here.
+    /// Releases the lock immediately, if the backend can do so without waiting. If not, and the lock was lost, returns the
+    /// loss, and the release continues in the background, because the backend may be down. After a shutdown the caller
+    /// waits for the release.
     pub(crate) fn pay_now(&mut self) -> Option<ReleaseOutcome> {
         let (debt, _owed) = self.debt.as_ref()?;
         let Some(outcome) = debt.pay_now(&*self.engine.backend, self.lease) else {

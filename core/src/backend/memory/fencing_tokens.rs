@@ -74,6 +74,17 @@ mod tests {
     }
 
     #[test]
+    fn the_time_of_day_is_read_again_after_a_millisecond() {
+        let mut tokens = Tokens {
+            read: Some((at(1000), Duration::ZERO)),
+            ..Tokens::default()
+        };
+        let mut draw = |now| tokens.draw(now).unwrap().get();
+        assert_eq!((draw(Duration::ZERO), draw(REREAD / 2)), (1000, 1001));
+        assert!(draw(REREAD) > 1_000_000);
+    }
+
+    #[test]
     fn a_clock_beyond_exact_numbers_is_refused_and_changes_nothing() {
         let mut tokens = Tokens::default();
         let error = tokens.draw_at(at(1 << 53)).unwrap_err();
