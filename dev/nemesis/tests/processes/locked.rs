@@ -20,6 +20,10 @@ const TTL: Duration = Duration::from_millis(500);
 const THINK: Duration = Duration::from_millis(100);
 const PROCESSES: usize = 3;
 
+/// The longest time between the read and the write of a control. A process has to be stopped between the two, also on a
+/// busy machine.
+const CONTROL_THINK: Duration = Duration::from_secs(1);
+
 /// The longest stop of a process, after the end of its lease.
 const STOP: Duration = Duration::from_secs(4);
 
@@ -40,10 +44,11 @@ struct Writers {
 
 impl Writers {
     fn start(url: String, checked: bool) -> Self {
+        let think = if checked { THINK } else { CONTROL_THINK };
         let task = Task::Change(Change {
             checked,
             ttl: TTL,
-            think: THINK,
+            think,
         });
         let running = (0..PROCESSES).map(|_| start(&url, &task)).collect();
         Self {
