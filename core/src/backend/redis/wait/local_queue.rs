@@ -2,14 +2,14 @@
 //!
 //! One call hands a lock from one task of a process to the next. The release of one task names the next task, and the
 //! server grants that task the lock in the same step. So a waiter that arrives just after another task of its process
-//! acquired the lock stays parked for a moment, outside the server's queue. `WaiterRegistry` calls this module for each
+//! acquired the lock stays parked, outside the server's queue. `WaiterRegistry` calls this module for each
 //! event.
 //!
 //! # The states of a waiter
 //!
 //! | state | meaning |
 //! |---|---|
-//! | `Parked` | the waiter sends no request yet, for at most [`PARKED_FOR`] |
+//! | `Parked` | the waiter sends no request yet, while the tasks of this process hand the lock on |
 //! | `Named` | a release in flight names the parked waiter; that release is also the waiter's acquire request |
 //! | `Requesting` | the waiter sends acquire requests; the server may or may not have queued the waiter |
 //! | `Queued` | the server has put the waiter into its queue |
@@ -25,15 +25,15 @@
 //! | event | effect |
 //! |---|---|
 //! | `Acquired` | the owner becomes the holder, and leaves this queue |
-//! | `Arrives` | a new waiter is `Parked` if another attempt became the holder less than [`PARKED_FOR`] ago, and otherwise `Requesting`. A waiter that is `Gone` asks |
-//! | `Looks` | a waiter that has been `Parked` or `Named` for too long asks. A waiter that is `Granted` takes the grant |
+//! | `Arrives` | a new waiter is `Parked` for [`PARKED_FOR`] if another attempt became the holder less than [`PARKED_FOR`] ago, and otherwise `Requesting`. A waiter that is `Gone` asks |
+//! | `Looks` | a waiter whose time as `Parked` has passed is parked again if another attempt became the holder less than [`PARKED_FOR`] ago, and otherwise asks. A waiter that has been `Parked` or `Named` for too long asks. A waiter that is `Granted` takes the grant |
 //! | `Queued` | a waiter that is `Requesting` becomes `Queued`, and its future ends |
 //! | `AttemptDropped` | a waiter that is `Parked` or `Named` becomes `Gone`; others leave |
-//! | `WaitBegins`, `WaitEnds` | the number of the waiter's futures changes; a waiter without a future is abandoned after [`WAITER_LEASE`] |
-//! | `ReleaseBegins` | the owner leaves, and the release names a successor, which counts as the holder. The successor is the first queued waiter with a future. If none is queued and the owner is the holder, it is the first waiter that is `Parked`, which becomes `Named`. If the release names none, all waiters that are `Parked` ask |
-//! | `ReleaseEnds` | if the lock was handed off, the successor becomes `Granted`. If not, a waiter that is `Named` asks, and so do all that are `Parked`. If there was no reply, a queued successor is woken. If the server's queue is empty, all waiters that are `Queued` become `Requesting`, and are woken |
+//! | `WaitBegins`, `WaitEnds` | the number of the waiter's futures changes; a waiter without a future is abandoned after `WAITER_LEASE` |
+//! | `ReleaseBegins` | the owner leaves, and the release names a successor, which counts as the holder. The successor is the first queued waiter with a future. If none is queued and the owner is the holder, it is the first waiter that is `Parked`, which becomes `Named`. If the release names none, the time of all waiters that are `Parked` passes, and they are woken |
+//! | `ReleaseEnds` | if the lock was handed off, the successor becomes `Granted`. If not, a waiter that is `Named` asks, and the time of all that are `Parked` passes, as above. If there was no reply, a queued successor is woken. If the server's queue is empty, all waiters that are `Queued` become `Requesting`, and are woken |
 //! | `Interrupted` | all waiters are woken |
-//! | `ForgetAbandoned` | the abandoned waiters leave, as before each arrival |
+//! | `ForgetAbandoned` | the abandoned waiters leave. Those that are queued here also leave before each arrival |
 //!
 //! A release may contain a request for a waiter. If the waiter continues without the reply to that request, this module
 //! reports the request, so that the waiter's cleanup makes the server refuse it.
@@ -42,23 +42,32 @@ use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
 
+use crate::AttemptId;
 use crate::backend::redis::protocol::release_command::Successor;
-use crate::backend::redis::timing::{FIRST_LOOKS, WAITER_LEASE};
+use crate::backend::redis::timing::FIRST_LOOKS;
 use crate::clock::LeaseInstant;
-use crate::{AttemptId, FencingToken};
+pub(crate) use waiter::LocalGrant;
+use waiter::{State, Waiter};
 
 #[cfg(test)]
 mod tests;
+mod waiter;
 
-/// The longest time for which a waiter stays parked. A holder that has had the lock for longer will probably keep it.
+/// The time for which a waiter is parked, and the time after which a holder will probably keep the lock.
 pub(crate) const PARKED_FOR: Duration = Duration::from_millis(10);
+
+/// The time for which a waiter is parked again. This is longer, because each check of many waiters takes CPU time.
+const PARKED_AGAIN_FOR: Duration = Duration::from_millis(40);
 
 /// The waiters of this process for one key, in the order of service.
 #[derive(Debug, Default)]
 pub(crate) struct LocalQueue {
     /// The task of this process that holds the lock, or is about to receive it.
     holder: Option<LocalHolder>,
-    waiters: VecDeque<Waiter>,
+    /// The waiters that are queued here or `Granted`.
+    in_line: VecDeque<Waiter>,
+    /// The waiters that are `Parked`, `Named` or `Gone`.
+    parked: VecDeque<Waiter>,
     /// The effects of the current event.
     effects: Effects,
 }
@@ -67,38 +76,6 @@ pub(crate) struct LocalQueue {
 struct LocalHolder {
     owner: AttemptId,
     since: LeaseInstant,
-}
-
-#[derive(Debug)]
-struct Waiter {
-    owner: AttemptId,
-    can_be_named: bool,
-    state: State,
-    /// The number of the waiter's futures. The number is zero if the task was dropped with its runtime.
-    futures: usize,
-    /// The time of the waiter's last future, if the waiter does not have a future now.
-    alone_since: LeaseInstant,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum State {
-    Parked { until: LeaseInstant },
-    Named { until: LeaseInstant, expiry: u64 },
-    Requesting,
-    Queued,
-    Granted(LocalGrant),
-    Gone,
-}
-
-/// A lock that a release of this process handed to a waiter. The waiter must still confirm the grant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct LocalGrant {
-    pub(crate) token: FencingToken,
-    /// The time at which the client sent that release. The lease counts from this time.
-    pub(crate) sent: LeaseInstant,
-    /// The number of interruptions of the connection when the client sent the release. After a later interruption
-    /// another server may be the primary.
-    pub(crate) interruptions: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +98,8 @@ pub(crate) enum Event {
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) can_be_named: bool,
-    pub(crate) may_park: bool,
+    /// The longest time for which the waiter may be parked.
+    pub(crate) parks_for: Duration,
 }
 
 /// The result of a release for its successor.
@@ -177,9 +155,9 @@ impl LocalQueue {
                 self.remove(owner);
             }
             Event::Arrives(owner, arrival) => {
-                self.forget_abandoned(now);
-                self.arrive(owner, arrival, now);
-                self.effects.step = self.look(owner, now);
+                // The waiters after an abandoned one poll rarely.
+                forget_abandoned(&mut self.in_line, now, &mut self.effects.left);
+                self.effects.step = self.arrive(owner, arrival, now);
             }
             Event::Looks(owner) => self.effects.step = self.look(owner, now),
             Event::Queued(owner) => self.of(owner, |waiter| {
@@ -195,16 +173,19 @@ impl LocalQueue {
                 self.remove(owner);
                 self.name_successor(owner, expiry, now);
             }
-            Event::ReleaseEnds(successor, end) => self.end_release(successor, end),
+            Event::ReleaseEnds(successor, end) => self.end_release(successor, end, now),
             Event::Interrupted => {
-                let all = self.waiters.iter().map(|it| (it.owner, Wake::Now));
+                let all = self.in_line.iter().chain(&self.parked);
+                let all = all.map(|it| (it.owner, Wake::Now));
                 self.effects.wake.extend(all);
             }
             Event::ForgetAbandoned => {
-                self.forget_abandoned(now);
+                for waiters in [&mut self.in_line, &mut self.parked] {
+                    forget_abandoned(waiters, now, &mut self.effects.left);
+                }
                 // The release may have handed the lock to another process, so no waiter is parked for this holder.
-                let stays = |it: &LocalHolder| it.is_recent(now) || !self.waiters.is_empty();
-                self.holder = self.holder.filter(stays);
+                let has_waiters = !self.in_line.is_empty() || !self.parked.is_empty();
+                self.holder = self.holder.filter(|it| it.is_recent(now) || has_waiters);
             }
         }
         if let (Some(before), Some(first)) = (first, self.first())
@@ -217,7 +198,7 @@ impl LocalQueue {
 
     /// Returns whether the queue has no waiters and no known holder.
     pub(crate) fn is_empty(&self) -> bool {
-        self.holder.is_none() && self.waiters.is_empty()
+        self.holder.is_none() && self.in_line.is_empty() && self.parked.is_empty()
     }
 
     /// Returns the first queued waiter.
@@ -230,16 +211,13 @@ impl LocalQueue {
         self.find(Waiter::has_asked)
     }
 
-    fn first_parked(&self) -> Option<AttemptId> {
-        self.find(|it| matches!(it.state, State::Parked { .. }))
-    }
-
     fn find(&self, is_it: impl Fn(&Waiter) -> bool) -> Option<AttemptId> {
-        self.waiters.iter().find(|it| is_it(it)).map(|it| it.owner)
+        self.in_line.iter().find(|it| is_it(it)).map(|it| it.owner)
     }
 
     fn waiter(&mut self, owner: AttemptId) -> Option<&mut Waiter> {
-        self.waiters.iter_mut().find(|it| it.owner == owner)
+        let mut all = self.in_line.iter_mut().chain(&mut self.parked);
+        all.find(|it| it.owner == owner)
     }
 
     fn of(&mut self, owner: AttemptId, change: impl FnOnce(&mut Waiter)) {
@@ -258,29 +236,37 @@ impl LocalQueue {
         }
     }
 
-    fn arrive(&mut self, owner: AttemptId, arrival: Arrival, now: LeaseInstant) {
+    fn arrive(&mut self, owner: AttemptId, arrival: Arrival, now: LeaseInstant) -> Step {
         if let Some(waiter) = self.waiter(owner) {
             waiter.futures += 1;
-            return;
+            return self.look(owner, now);
         }
-        let others = self.holder.filter(|it| it.owner != owner);
-        let until = now.after(PARKED_FOR);
-        let state = match others.filter(|it| arrival.may_park && it.is_recent(now)) {
-            Some(_) => State::Parked { until },
-            None => State::Requesting,
-        };
-        self.waiters.push_back(Waiter {
+        let mut waiter = Waiter {
             owner,
             can_be_named: arrival.can_be_named,
-            state,
+            state: State::Requesting,
             futures: 1,
             alone_since: now,
-        });
+        };
+        if arrival.parks_for >= PARKED_FOR && self.changes_hands(owner, now) {
+            let (until, at_most) = (now.after(PARKED_FOR), now.after(arrival.parks_for));
+            waiter.state = State::Parked { until, at_most };
+            self.parked.push_back(waiter);
+            return Step::Wait(until);
+        }
+        self.in_line.push_back(waiter);
+        Step::Ask
+    }
+
+    /// Returns whether another attempt of this process has become the holder just now.
+    fn changes_hands(&self, owner: AttemptId, now: LeaseInstant) -> bool {
+        let holder = self.holder.filter(|it| it.owner != owner);
+        holder.is_some_and(|it| it.is_recent(now))
     }
 
     fn look(&mut self, owner: AttemptId, now: LeaseInstant) -> Step {
         match self.waiter(owner).map(|it| it.state) {
-            Some(State::Parked { until } | State::Named { until, .. }) if now < until => {
+            Some(State::Parked { until, .. } | State::Named { until, .. }) if now < until => {
                 return Step::Wait(until);
             }
             Some(State::Granted(grant)) => {
@@ -288,6 +274,13 @@ impl LocalQueue {
                 return Step::Take(grant);
             }
             None | Some(State::Requesting | State::Queued) => return Step::Ask,
+            Some(State::Parked { at_most, .. })
+                if now < at_most && self.changes_hands(owner, now) =>
+            {
+                let until = now.after(PARKED_AGAIN_FOR).min(at_most);
+                self.of(owner, |it| it.state = State::Parked { until, at_most });
+                return Step::Wait(until);
+            }
             // The release that contains the waiter's request may belong to a task that is not polled.
             Some(State::Named { expiry, .. }) => self.effects.note = Some((owner, expiry)),
             Some(State::Parked { .. } | State::Gone) => {}
@@ -309,51 +302,49 @@ impl LocalQueue {
     }
 
     fn name_successor(&mut self, owner: AttemptId, expiry: Option<u64>, now: LeaseInstant) {
-        let mut in_line = self.waiters.iter().filter(|it| it.is_in_line());
+        let mut in_line = self.in_line.iter().filter(|it| it.is_in_line());
         let mut successor = in_line.find_map(|waiter| waiter.named(None));
-        while self.is_holder(owner)
+        if self.is_holder(owner)
             && successor.is_none()
-            && let (Some(expiry), Some(parked)) = (expiry, self.first_parked())
+            && let Some(expiry) = expiry
         {
-            successor = self.name_parked(parked, expiry, now);
-            if successor.is_none() {
-                self.ask_and_wake(parked);
-            }
+            successor = self.name_parked(expiry, now);
         }
         match successor {
             Some(next) if self.is_holder(owner) => self.set_holder(next.owner, now),
             Some(_) => {}
-            None => self.unpark(owner),
+            None => self.unpark(owner, now),
         }
         self.effects.successor = successor;
     }
 
-    /// Names a parked waiter. Does not name a waiter whose time is over, because no task polls that waiter, and it
-    /// would block others.
-    fn name_parked(
-        &mut self,
-        owner: AttemptId,
-        expiry: u64,
-        now: LeaseInstant,
-    ) -> Option<Successor> {
-        let waiter = self.waiter(owner)?;
-        let State::Parked { until } = waiter.state else {
-            return None;
-        };
-        let until = (now < until).then(|| until.after(FIRST_LOOKS))?;
-        waiter.state = State::Named { until, expiry };
-        waiter.named(Some(expiry))
+    /// Names the first parked waiter. Does not name a waiter whose time is over, because no task polls that waiter, and
+    /// it would block others.
+    fn name_parked(&mut self, expiry: u64, now: LeaseInstant) -> Option<Successor> {
+        self.parked.iter_mut().find_map(|waiter| {
+            let State::Parked { until, .. } = waiter.state else {
+                return None;
+            };
+            let until = (now < until).then(|| until.after(FIRST_LOOKS))?;
+            let named = waiter.named(Some(expiry))?;
+            waiter.state = State::Named { until, expiry };
+            Some(named)
+        })
     }
 
-    fn end_release(&mut self, Successor { owner, expiry }: Successor, end: ReleaseEnd) {
+    fn end_release(&mut self, successor: Successor, end: ReleaseEnd, now: LeaseInstant) {
+        let Successor { owner, expiry } = successor;
         // A waiter that continued without the reply is in another state now.
         let waiter = self.waiter(owner).filter(|it| match expiry {
             Some(_) => matches!(it.state, State::Named { .. }),
             None => it.has_asked(),
         });
         match (end, waiter) {
-            (ReleaseEnd::Passed(grant), Some(waiter)) => {
-                waiter.state = State::Granted(grant);
+            (ReleaseEnd::Passed(grant), Some(_)) => {
+                if expiry.is_some() {
+                    self.ask(owner);
+                }
+                self.of(owner, |it| it.state = State::Granted(grant));
                 return self.effects.wake.push((owner, Wake::Now));
             }
             // If the release contained a request for a waiter that is `Gone` now, its cleanup releases the lock.
@@ -366,7 +357,7 @@ impl LocalQueue {
         if let (ReleaseEnd::Unheard, Some(expiry)) = (end, expiry) {
             self.effects.note = Some((owner, expiry));
         }
-        self.unpark(owner);
+        self.unpark(owner, now);
     }
 
     fn requeue(&mut self) {
@@ -376,12 +367,16 @@ impl LocalQueue {
         }
     }
 
-    /// Makes all parked waiters send requests, if `holder` was the reason for parking them.
-    fn unpark(&mut self, holder: AttemptId) {
+    /// Wakes all parked waiters, if `holder` was the reason for parking them. Each of them asks when its task runs. So
+    /// this queue has the order of the requests, as the queue of the server.
+    fn unpark(&mut self, holder: AttemptId, now: LeaseInstant) {
         if self.is_holder(holder) {
             self.holder = None;
-            while let Some(parked) = self.first_parked() {
-                self.ask_and_wake(parked);
+            for waiter in &mut self.parked {
+                if let State::Parked { until, .. } = &mut waiter.state {
+                    *until = now;
+                    self.effects.wake.push((waiter.owner, Wake::Now));
+                }
             }
         }
     }
@@ -395,7 +390,7 @@ impl LocalQueue {
     fn ask(&mut self, owner: AttemptId) {
         if let Some(mut waiter) = self.take(owner) {
             waiter.state = State::Requesting;
-            self.waiters.push_back(waiter);
+            self.in_line.push_back(waiter);
         }
     }
 
@@ -405,46 +400,26 @@ impl LocalQueue {
     }
 
     fn take(&mut self, owner: AttemptId) -> Option<Waiter> {
-        let place = self.waiters.iter().position(|it| it.owner == owner)?;
-        self.waiters.remove(place)
+        [&mut self.in_line, &mut self.parked]
+            .into_iter()
+            .find_map(|waiters| {
+                let place = waiters.iter().position(|it| it.owner == owner)?;
+                waiters.remove(place)
+            })
     }
+}
 
-    /// Removes waiters whose runtime ended before their cleanup, because the waiters after them poll rarely.
-    fn forget_abandoned(&mut self, now: LeaseInstant) {
-        while let Some(abandoned) = self.find(|it| it.is_abandoned(now)) {
-            self.remove(abandoned);
-        }
-    }
+/// Removes waiters whose runtime ended before their cleanup.
+fn forget_abandoned(waiters: &mut VecDeque<Waiter>, now: LeaseInstant, left: &mut Vec<AttemptId>) {
+    waiters.retain(|waiter| {
+        let is_abandoned = waiter.is_abandoned(now);
+        left.extend(is_abandoned.then_some(waiter.owner));
+        !is_abandoned
+    });
 }
 
 impl LocalHolder {
     fn is_recent(&self, now: LeaseInstant) -> bool {
         now < self.since.after(PARKED_FOR)
-    }
-}
-
-impl Waiter {
-    fn is_in_line(&self) -> bool {
-        matches!(self.state, State::Requesting | State::Queued)
-    }
-
-    fn has_asked(&self) -> bool {
-        self.is_in_line() || matches!(self.state, State::Granted(_))
-    }
-
-    /// Returns the value with which a release names the waiter, if the waiter can accept the lock.
-    fn named(&self, expiry: Option<u64>) -> Option<Successor> {
-        let owner = self.owner;
-        (self.can_be_named && self.futures > 0).then_some(Successor { owner, expiry })
-    }
-
-    fn future_ends(&mut self, now: LeaseInstant) {
-        self.futures = self.futures.saturating_sub(1);
-        self.alone_since = now;
-    }
-
-    /// Returns whether the waiter has not had a future for longer than its position on the server lasts.
-    fn is_abandoned(&self, now: LeaseInstant) -> bool {
-        self.futures == 0 && now >= self.alone_since.after(WAITER_LEASE)
     }
 }

@@ -93,7 +93,7 @@ mod tests {
 
     const PARKED: Arrival = Arrival {
         can_be_named: true,
-        may_park: true,
+        parks_for: PARKED_FOR,
     };
 
     fn key() -> Key {

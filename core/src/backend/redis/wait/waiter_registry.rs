@@ -336,7 +336,7 @@ mod tests {
 
     const PARKED: Arrival = Arrival {
         can_be_named: false,
-        may_park: true,
+        parks_for: PARKED_FOR,
     };
 
     #[tokio::test]

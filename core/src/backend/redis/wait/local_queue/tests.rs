@@ -1,9 +1,12 @@
 //! Tests the effects of each event, state by state.
 
 use super::*;
+use crate::FencingToken;
+use crate::backend::redis::timing::WAITER_LEASE;
 
 const EXPIRY: u64 = 7;
 const MS: Duration = Duration::from_millis(1);
+const PARKS_FOR: Duration = Duration::from_millis(100);
 
 /// A queue with a manual clock.
 struct Clocked {
@@ -36,12 +39,12 @@ impl Clocked {
     }
 
     fn arrives(&mut self, owner: AttemptId) -> Step {
-        let (can_be_named, may_park) = (true, true);
+        let (can_be_named, parks_for) = (true, PARKS_FOR);
         self.apply(Event::Arrives(
             owner,
             Arrival {
                 can_be_named,
-                may_park,
+                parks_for,
             },
         ))
         .step
@@ -49,12 +52,12 @@ impl Clocked {
 
     /// Adds a waiter that is queued on the server and has a future.
     fn queued(&mut self, owner: AttemptId) {
-        let (can_be_named, may_park) = (true, false);
+        let (can_be_named, parks_for) = (true, Duration::ZERO);
         let arrived = self.apply(Event::Arrives(
             owner,
             Arrival {
                 can_be_named,
-                may_park,
+                parks_for,
             },
         ));
         assert_eq!(arrived.step, Step::Ask);
@@ -95,7 +98,7 @@ fn now(owner: AttemptId) -> (AttemptId, Wake) {
 }
 
 #[test]
-fn nobody_is_parked_for_long() {
+fn a_waiter_is_parked_only_while_the_lock_changes_hands() {
     let [holder, waiter] = owners();
     assert_eq!(Clocked::new().arrives(waiter), Step::Ask, "it is free");
     let mut late = Clocked::held_by(holder);
@@ -114,13 +117,66 @@ fn nobody_is_parked_for_long() {
 }
 
 #[test]
+fn a_waiter_is_parked_again_if_the_lock_has_changed_hands() {
+    let [holder, waiter, other] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(waiter);
+    let at_most = queue.now.after(PARKS_FOR);
+    let mut checks = 0;
+    while queue.now < at_most {
+        let Step::Wait(until) = queue.looks(waiter) else {
+            panic!("the waiter asks after {checks} checks");
+        };
+        assert!(until > queue.now && until <= at_most);
+        queue.apply(Event::Acquired([holder, other][checks % 2]));
+        queue.now = until;
+        queue.apply(Event::Acquired([other, holder][checks % 2]));
+        checks += 1;
+    }
+    assert_eq!(checks, 4, "10, 50, 90 and 100 ms");
+    assert_eq!(queue.looks(waiter), Step::Ask, "its time is over");
+}
+
+#[test]
+fn a_waiter_that_is_parked_again_keeps_its_place() {
+    let [holder, first, second] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.arrives(first);
+    queue.after(PARKED_FOR / 2).arrives(second);
+    queue
+        .after(PARKED_FOR / 2)
+        .apply(Event::Acquired(AttemptId::random()));
+    assert!(matches!(queue.looks(first), Step::Wait(_)));
+    queue.apply(Event::Acquired(holder));
+    assert_eq!(queue.names(holder).owner, first);
+}
+
+#[test]
+fn waiters_that_were_parked_have_the_order_of_their_requests() {
+    let [holder, first, second, third] = owners();
+    let mut queue = Clocked::held_by(holder);
+    for waiter in [first, second, third] {
+        queue.arrives(waiter);
+    }
+    let effects = queue.apply(Event::ReleaseBegins(holder, None));
+    assert_eq!(effects.wake, [first, second, third].map(now));
+    for waiter in [third, first, second] {
+        assert_eq!(queue.looks(waiter), Step::Ask);
+    }
+    for waiter in [third, first, second] {
+        assert_eq!(queue.queue.first(), Some(waiter));
+        queue.apply(Event::AttemptDropped(waiter));
+    }
+}
+
+#[test]
 fn who_may_not_be_parked_or_holds_the_lock_itself_asks_at_once() {
     let [holder, waiter] = owners();
     let mut queue = Clocked::held_by(holder);
     assert_eq!(queue.arrives(holder), Step::Ask);
     let hurried = Arrival {
         can_be_named: true,
-        may_park: false,
+        parks_for: PARKED_FOR - MS,
     };
     assert_eq!(queue.apply(Event::Arrives(waiter, hurried)).step, Step::Ask);
 }
@@ -197,8 +253,8 @@ fn who_is_late_is_not_asked_for() {
     queue.after(PARKED_FOR / 2).arrives(next);
     let effects = queue.after(PARKED_FOR / 2).release(holder);
     assert_eq!(effects.successor.unwrap().owner, next);
-    assert_eq!(effects.wake, [now(late)]);
-    assert_eq!(queue.looks(late), Step::Ask);
+    assert!(matches!(queue.looks(late), Step::Wait(_)), "its task runs");
+    assert_eq!(queue.names(next).owner, late);
 }
 
 #[test]
