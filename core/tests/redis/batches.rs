@@ -20,9 +20,9 @@ use crate::server::{Server, waiters};
 
 const AT_ONCE: usize = 200;
 
-/// Eight requests are sent alone. The others are sent in batches as soon as they are a third of all requests, or 32.
-/// The sizes are 3, 5, 7, 11, 16, 24, 32, 32, 32 and 30.
-const CALLS: u64 = 18;
+/// Eight requests are sent alone. The others are sent in batches as soon as they are half of all requests, or 32. The
+/// sizes are 7, 14, 28, 32, 32, 32, 32 and 15.
+const CALLS: u64 = 16;
 
 /// The number of waiters in the queue.
 const IN_LINE: usize = 80;
@@ -302,7 +302,7 @@ struct Held {
 }
 
 /// The requests in the batch with the one for `k40`, if all keys are requested.
-const TOGETHER: Range<usize> = 34..50;
+const TOGETHER: Range<usize> = 29..57;
 
 impl Held {
     async fn new(server: Server) -> Self {

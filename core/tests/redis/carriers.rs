@@ -64,7 +64,7 @@ async fn tasks_that_are_due_at_once_are_served_in_few_calls() {
     });
     let guards = guards.await.unwrap();
     let calls = server.scripts().await - before;
-    // Eight requests are sent alone, and the others in six batches, unless some are answered before all are made.
+    // Eight requests are sent alone, and the others in five batches, unless some are answered before all are made.
     assert!(calls <= 16, "{calls} calls");
     for guard in guards {
         guard.unwrap().unwrap().release().await.unwrap();
@@ -79,7 +79,7 @@ async fn as_many_as_are_enough_do_not_wait_for_tasks_that_are_due() {
     let before = server.scripts().await;
     let of_all = locks.clone();
     let _asking = tokio::spawn(async move {
-        let all = (0..ALONE + 3).map(|number| of_all.lock(format!("k{number}")).acquire());
+        let all = (0..ALONE + 7).map(|number| of_all.lock(format!("k{number}")).acquire());
         join_all(all.collect::<Vec<_>>()).await
     });
     let client = redis::Client::open(server.url()).unwrap();

@@ -11,17 +11,17 @@ use tokio::task::unconstrained;
 /// The number of requests that are sent alone.
 pub(crate) const ALONE: usize = 8;
 
-/// After this number of requests the next 23 are sent in one batch. Eight are sent alone, and then 3, 5, 7, 11 and 16
-/// in batches. A batch is sent as soon as it is a third of all requests.
-const CROWD: usize = 50;
-pub(crate) const CALLS_OF_A_CROWD: u64 = 13;
+/// After this number of requests the next 31 are sent in one batch. Eight are sent alone, and then 7, 14 and 28 in
+/// batches. A batch is sent as soon as it is half of all requests.
+const CROWD: usize = 57;
+pub(crate) const CALLS_OF_A_CROWD: u64 = 11;
 
 pub(crate) fn nobody() -> Attempt {
     let key = Key::new("lock:", "nobody").unwrap();
     Attempt::new(key, Duration::from_secs(30), false)
 }
 
-/// Sends the requests of `all` in one batch, if they are at most 23 and each is made at the first poll.
+/// Sends the requests of `all` in one batch, if they are at most 31 and each is made at the first poll.
 pub(crate) async fn beside_a_crowd<T>(backend: &Redis, all: impl Future<Output = T>) -> T {
     let crowd = (0..CROWD).map(async |_| backend.cleanup(&nobody()).await.unwrap());
     // All requests are made at the first poll. `unconstrained` disables tokio's limit for a task with so many of them.

@@ -35,7 +35,7 @@ const ALONE: usize = 8;
 
 /// The client sends a batch as soon as the batch contains `1 / PART` of all unanswered requests. While the server
 /// executes that batch, other tasks receive replies and make their next requests.
-const PART: usize = 3;
+const PART: usize = 2;
 
 /// The batches of requests to one server.
 #[derive(Debug, Default)]

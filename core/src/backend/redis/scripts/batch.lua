@@ -67,10 +67,10 @@ for i = 1, acquires do
   -- An earlier acquire of this batch may have locked the same key since the reads, so the write below uses NX.
   if not holder and record and not is_ended and not was_released[lock] and now < tonumber(ARGV[a + 3])
       and (queued == 0 or redis.call('EXISTS', queue) == 0) then
-    local token = next_token(record, now, now_text)
+    local token, last = next_token(record, now, now_text)
     local taken = token and redis.pcall('SET', lock, owner, 'PX', ttl_ms, 'NX')
     if taken and taken.ok then
-      local drawn, last = token .. ' ' .. owner, tonumber(string.sub(record, 1, 17))
+      local drawn = token .. ' ' .. owner
       local lasts = last and last < now and last >= now - now % FENCE_STEP
       local kept = lasts and redis.pcall('SET', fence, drawn, 'KEEPTTL')
         or redis.pcall('SET', fence, drawn, 'PX', FENCE_MS)
