@@ -64,7 +64,7 @@ async fn tasks_that_are_due_at_once_are_served_in_few_calls() {
     });
     let guards = guards.await.unwrap();
     let calls = server.scripts().await - before;
-    // Eight requests are sent alone, and the others in five batches, unless some are answered before all are made.
+    // Eight requests are sent alone, and the others in four batches, unless some are answered before all are made.
     assert!(calls <= 16, "{calls} calls");
     for guard in guards {
         guard.unwrap().unwrap().release().await.unwrap();
