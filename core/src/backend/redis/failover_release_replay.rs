@@ -245,9 +245,8 @@ impl ReplayTask {
                 it.leave.alone(&self.scripts, !servers.is_one()),
             )
         });
-        let answers = servers.call_each(commands.collect()).await;
+        let mut answers = servers.call_each(commands.collect()).await;
         let mut failed = None;
-        let mut answers = answers.into_iter();
         for (departure, place) in owed.iter().zip(places) {
             let answer = answers.next().unwrap_or_else(unanswered);
             let owner = departure.leave.owner;

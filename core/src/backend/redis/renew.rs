@@ -88,15 +88,7 @@ impl Redis {
             Some((&first.key, command(&self.scripts, claims, call)))
         });
         let commands = commands.collect();
-        let answers = match self.synced {
-            Some(synced) => self.servers.call_each_synced(commands, synced).await,
-            None => {
-                let answers = self.servers.call_each(commands).await.into_iter();
-                answers
-                    .map(|it| it.map(Acknowledged::unacknowledged))
-                    .collect()
-            }
-        };
+        let answers = self.servers.send_each(commands, self.synced).await;
         let mut answers = answers.into_iter();
         let calls = calls.into_iter();
         let with_replies = |call| (call, answers.next().unwrap_or_else(unanswered));

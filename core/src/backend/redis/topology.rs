@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 #[cfg(feature = "cluster")]
-use futures_util::future::join_all;
-#[cfg(feature = "cluster")]
 use futures_util::{StreamExt, stream};
 use redis::{Cmd, Pipeline, Value};
 use tokio::sync::watch;
@@ -131,60 +129,36 @@ impl Topology {
     pub(super) async fn call_each(
         &self,
         commands: Vec<(&Key, Cmd)>,
-    ) -> Vec<Result<Value, BackendError>> {
-        match self {
-            Self::One(node) => {
-                let (pipeline, count) = to_pipeline(commands);
-                let answers = node.call_all(&pipeline, count).await;
-                answers.unwrap_or_else(|error| vec![Err(error)])
-            }
-            #[cfg(feature = "cluster")]
-            Self::Cluster(_) => {
-                let mut calls = Vec::with_capacity(commands.len());
-                for (key, command) in &commands {
-                    calls.push(self.call(key, command));
-                }
-                join_all(calls).await
-            }
-        }
+    ) -> impl Iterator<Item = Result<Value, BackendError>> {
+        let sent = self.send_each(commands, None).await.into_iter();
+        sent.map(|sent| sent.map(|it| it.answer))
     }
 
-    /// Works like [`call_each`](Self::call_each), and also returns how many replicas acknowledged each command.
-    pub(super) async fn call_each_synced(
+    /// Works like [`call_each`](Self::call_each). Also returns how many replicas acknowledged each command, if `synced`
+    /// requires acknowledgements.
+    pub(super) async fn send_each(
         &self,
         commands: Vec<(&Key, Cmd)>,
-        synced: ReplicaRequirement,
+        synced: Option<ReplicaRequirement>,
     ) -> Vec<Result<Acknowledged<Value>, BackendError>> {
         match self {
             Self::One(node) => {
                 let (pipeline, count) = to_pipeline(commands);
-                let Acknowledged {
-                    answer,
-                    acknowledged,
-                } = match node.call_synced(&pipeline, count, synced).await {
-                    Ok(settled) => settled,
-                    Err(error) => return vec![Err(error)],
-                };
-                let settled = |answer| Acknowledged {
-                    answer,
-                    acknowledged,
-                };
-                answer
-                    .into_iter()
-                    .map(|answer| answer.map(settled))
-                    .collect()
+                match node.send_all(&pipeline, count, synced).await {
+                    Ok(sent) => sent.each().collect(),
+                    Err(error) => vec![Err(error)],
+                }
             }
             #[cfg(feature = "cluster")]
             Self::Cluster(_) => {
                 let how = SendOptions {
-                    synced: Some(synced),
+                    synced,
                     ..SendOptions::default()
                 };
-                let mut calls = Vec::with_capacity(commands.len());
-                for (key, command) in &commands {
-                    calls.push(self.send(key, command, how));
-                }
-                stream::iter(calls).buffered(WAITING).collect().await
+                let sent = commands.iter().map(|(key, it)| self.send(key, it, how));
+                let calls: Vec<_> = sent.collect();
+                let concurrent = synced.map_or(usize::MAX, |_| WAITING);
+                stream::iter(calls).buffered(concurrent).collect().await
             }
         }
     }

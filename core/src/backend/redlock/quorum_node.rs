@@ -101,8 +101,8 @@ impl QuorumNode {
         count: usize,
     ) -> Result<Vec<Result<Value, BackendError>>, BackendError> {
         self.look()?;
-        self.within(limit, pin!(self.node.call_all(commands, count)))
-            .await
+        let sent = pin!(self.node.send_all(commands, count, None));
+        Ok(self.within(limit, sent).await?.answer)
     }
 
     /// Waits for a reply, and marks the node as down if no reply arrives.

@@ -88,17 +88,13 @@ impl ServerClient {
     ) -> Result<Acknowledged<Value>, BackendError> {
         let mut commands = Pipeline::with_capacity(1);
         commands.add_command(command.clone());
-        let settled = self.call_synced(&commands, 1, synced).await?;
-        let answer = settled.answer.into_iter().next();
+        let sent = self.send_all(&commands, 1, Some(synced)).await?;
         let silent = || {
             Err(BackendError::unknown(
                 "the server did not reply to this command",
             ))
         };
-        Ok(Acknowledged {
-            answer: answer.unwrap_or_else(silent)?,
-            acknowledged: settled.acknowledged,
-        })
+        sent.each().next().unwrap_or_else(silent)
     }
 
     /// Works like [`send`](Self::send), without replicas.
@@ -128,43 +124,25 @@ impl ServerClient {
         })
     }
 
-    /// Sends several commands concurrently. Returns a reply for each command, in order.
-    pub(crate) async fn call_all(
+    /// Sends several commands concurrently. Returns a reply for each command, in order. If `synced` requires replicas,
+    /// uses a separate connection, and also returns how many replicas acknowledged the commands.
+    pub(crate) async fn send_all(
         &self,
         commands: &Pipeline,
         count: usize,
-    ) -> Result<Vec<Result<Value, BackendError>>, BackendError> {
-        let live = self.live().await?;
-        let mut answers = self.send_all(&live, commands, count).await?;
-        if answers.iter().any(|a| a.as_ref().is_err_and(is_noscript)) {
-            Box::pin(self.load_scripts(&live)).await?;
-            answers = self.send_all(&live, commands, count).await?;
-        }
-        Ok(answers.into_iter().map(|a| a.map_err(failure)).collect())
-    }
-
-    /// Works like [`call_all`](Self::call_all), but on a separate connection. Also returns how many replicas
-    /// acknowledged the commands.
-    pub(crate) async fn call_synced(
-        &self,
-        commands: &Pipeline,
-        count: usize,
-        synced: ReplicaRequirement,
+        synced: Option<ReplicaRequirement>,
     ) -> Result<Acknowledged<Vec<Result<Value, BackendError>>>, BackendError> {
         let live = self.live().await?;
-        let mut settled = self.settle(&live, commands, count, synced).await?;
-        if settled
-            .answer
-            .iter()
-            .any(|a| a.as_ref().is_err_and(is_noscript))
-        {
+        let mut sent = self.exchange(&live, commands, count, synced).await?;
+        let mut answers = sent.answer.iter();
+        if answers.any(|it| it.as_ref().is_err_and(is_noscript)) {
             Box::pin(self.load_scripts(&live)).await?;
-            settled = self.settle(&live, commands, count, synced).await?;
+            sent = self.exchange(&live, commands, count, synced).await?;
         }
-        let answers = settled.answer.into_iter();
+        let answers = sent.answer.into_iter();
         Ok(Acknowledged {
-            answer: answers.map(|a| a.map_err(failure)).collect(),
-            acknowledged: settled.acknowledged,
+            answer: answers.map(|it| it.map_err(failure)).collect(),
+            acknowledged: sent.acknowledged,
         })
     }
 
@@ -203,53 +181,45 @@ impl ServerClient {
         }
     }
 
-    async fn send_all(
+    async fn exchange(
         &self,
         live: &Arc<Connection>,
         commands: &Pipeline,
         count: usize,
-    ) -> Result<Vec<Result<Value, RedisError>>, BackendError> {
-        let listening = ExchangeGuard::to(&self.connector.slot, live);
-        let mut connection = live.connection.clone();
-        let sent = pin!(connection.send_packed_commands(commands, 0, count));
-        let answers = live.drive_until(sent).await;
-        listening.heard(answers.as_ref().err());
-        let answers = answers.map_err(failure)?.into_iter();
-        let answers: Vec<_> = answers.map(Value::extract_error).collect();
-        self.leave_replica(live, &answers);
-        Ok(answers)
-    }
-
-    async fn settle(
-        &self,
-        live: &Arc<Connection>,
-        commands: &Pipeline,
-        count: usize,
-        synced: ReplicaRequirement,
+        synced: Option<ReplicaRequirement>,
     ) -> Result<Acknowledged<Vec<Result<Value, RedisError>>>, BackendError> {
         let listening = ExchangeGuard::to(&self.connector.slot, live);
-        let exchange = live
-            .wait_pool
-            .exchange(commands, count, synced, CONNECT_TIMEOUT);
-        let settled = match exchange.await {
-            Ok(settled) => {
+        let sent = match synced {
+            Some(synced) => {
+                let exchange = live
+                    .wait_pool
+                    .exchange(commands, count, synced, CONNECT_TIMEOUT);
+                // Few requests need this future, and the box keeps the futures of the other requests small. After an
+                // error of the connection for `WAIT`, dropping the guard probes this connection.
+                let sent = Box::pin(exchange).await.map_err(|error| match error {
+                    WaitError::Unsent(error) => unsent(failure(error)),
+                    WaitError::Sent(error) => {
+                        let message = "it is unknown whether the replicas have it";
+                        BackendError::unknown(message).with_source(failure(error))
+                    }
+                })?;
                 listening.heard(None);
-                settled
+                sent
             }
-            // The connection for `WAIT` failed. The server received nothing over this connection. Dropping the guard
-            // probes this connection.
-            Err(WaitError::Unsent(error)) => return Err(unsent(failure(error))),
-            Err(WaitError::Sent(error)) => {
-                let message = "it is unknown whether the replicas have it";
-                return Err(BackendError::unknown(message).with_source(failure(error)));
+            None => {
+                let mut connection = live.connection.clone();
+                let sent = pin!(connection.send_packed_commands(commands, 0, count));
+                let answers = live.drive_until(sent).await;
+                listening.heard(answers.as_ref().err());
+                Acknowledged::unacknowledged(answers.map_err(failure)?)
             }
         };
-        let answers = settled.answer.into_iter();
+        let answers = sent.answer.into_iter();
         let answer: Vec<_> = answers.map(Value::extract_error).collect();
         self.leave_replica(live, &answer);
         Ok(Acknowledged {
             answer,
-            acknowledged: settled.acknowledged,
+            acknowledged: sent.acknowledged,
         })
     }
 

@@ -325,14 +325,14 @@ impl Cluster {
         ask.cmd("CLUSTER").arg("INFO").cmd("CLUSTER").arg("SLOTS");
         let unexpected_reply =
             || BackendError::not_applied("unexpected reply of a member of the Cluster");
-        let asked =
-            timeout(PATIENCE, member.node.call_all(&ask, 2)).ok_or_else(outside_a_runtime)?;
-        let answers = asked.await.map_err(|_elapsed| {
+        let asked = timeout(PATIENCE, member.node.send_all(&ask, 2, None));
+        let asked = asked.ok_or_else(outside_a_runtime)?;
+        let sent = asked.await.map_err(|_elapsed| {
             let (host, port) = place;
             let message = format!("{host}:{port} did not reply within {PATIENCE:?}");
             BackendError::not_applied(message)
         })??;
-        let [info, slots] = <[_; 2]>::try_from(answers).map_err(|_| unexpected_reply())?;
+        let [info, slots] = <[_; 2]>::try_from(sent.answer).map_err(|_| unexpected_reply())?;
         let info: String = reply::read(info?)?;
         let slots: Value = slots?;
         let epoch =

@@ -6,6 +6,7 @@ use parking_lot::Mutex;
 use redis::{AsyncConnectionConfig, Pipeline, RedisError, Value};
 
 use super::transport::{LARGEST_REPLY, OpenConnection, Target};
+use crate::backend::BackendError;
 
 /// The largest number of idle connections that the pool keeps.
 const KEPT: usize = 8;
@@ -30,6 +31,18 @@ impl<T> Acknowledged<T> {
             answer,
             acknowledged: 0,
         }
+    }
+}
+
+impl<T> Acknowledged<Vec<Result<T, BackendError>>> {
+    /// Returns the reply to each of several requests.
+    pub(crate) fn each(self) -> impl Iterator<Item = Result<Acknowledged<T>, BackendError>> {
+        let acknowledged = self.acknowledged;
+        let each = move |answer| Acknowledged {
+            answer,
+            acknowledged,
+        };
+        self.answer.into_iter().map(move |it| it.map(each))
     }
 }
 
