@@ -62,7 +62,7 @@ impl<'a> AcquireLoop<'a> {
 
     /// Retries one request under one id until the backend grants it or it cannot succeed. If a grant arrives after the
     /// end of its lease, the acquire continues with a new id.
-    pub(crate) async fn run(mut self, wanted: &AcquireRequest) -> Result<Hold, NotAcquired> {
+    pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, NotAcquired> {
         loop {
             if self.attempt_guard.engine.is_closed() {
                 return Err(self.attempt_guard.closed().into());

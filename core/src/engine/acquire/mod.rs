@@ -77,8 +77,8 @@ impl Engine {
         {
             return FirstStep::Over(hold.map_err(NotAcquired::from));
         }
-        let search = AcquireLoop::new(attempt_guard, answer, options, patience, started);
-        FirstStep::Wait(Box::pin(search.run(wanted)))
+        let mut search = AcquireLoop::new(attempt_guard, answer, options, patience, started);
+        FirstStep::Wait(Box::pin(async move { search.run(wanted).await }))
     }
 }
 

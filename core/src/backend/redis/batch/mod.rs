@@ -94,56 +94,67 @@ impl Batcher {
         Arc::strong_count(&self.under_way) - 1
     }
 
-    /// Releases or cleans up in a batch. Returns `None` if the caller must send the request alone.
-    pub(super) async fn leave(
+    /// Releases or cleans up in a batch. Resolves to `None` if the caller must send the request alone.
+    pub(super) fn leave(
         &self,
         node: &Arc<ServerClient>,
         terms: ClientContext,
         leave: ReleaseCommand,
-    ) -> Option<Result<ReleaseReply, BackendError>> {
+    ) -> impl Future<Output = Option<Result<ReleaseReply, BackendError>>> {
         let put = |batch: &mut Batch, answer| batch.leaves.push(BatchItem::new(leave, answer));
-        self.join(node, terms, Urgency::Some, put).await
+        reply(node, self.join(node, terms, Urgency::Some, put))
     }
 
-    /// Acquires in a batch. Returns `None` if the caller must send the request alone.
-    pub(super) async fn take(
+    /// Acquires in a batch. Resolves to `None` if the caller must send the request alone.
+    pub(super) fn take(
         &self,
         node: &Arc<ServerClient>,
         terms: ClientContext,
         urgency: Urgency,
         take: AcquireCommand,
-    ) -> Option<Result<AcquireReply, BackendError>> {
+    ) -> impl Future<Output = Option<Result<AcquireReply, BackendError>>> {
         let put = |batch: &mut Batch, answer| batch.takes.push(BatchItem::new(take, answer));
-        self.join(node, terms, urgency, put).await
+        reply(node, self.join(node, terms, urgency, put))
     }
 
-    async fn join<A>(
+    /// Adds a request to the pending ones. The future of a caller contains only the receiver of the reply, so it is
+    /// small.
+    fn join<A>(
         &self,
         node: &Arc<ServerClient>,
         terms: ClientContext,
         urgency: Urgency,
         put: impl FnOnce(&mut Batch, oneshot::Sender<ItemReply<A>>),
-    ) -> ItemReply<A> {
+    ) -> Option<(oneshot::Receiver<ItemReply<A>>, InFlightMark)> {
         let runtime = Runtime::current()?;
         if self.pending.is_disabled.load(Ordering::Relaxed) {
             return None;
         }
         let (answer, reply) = oneshot::channel();
-        let _under_way = self.sending();
+        let under_way = self.sending();
         let put = |batch: &mut Batch| put(batch, answer);
         if let Some(what) = self.pending.put(runtime.id(), self.enough(urgency), put) {
             let sender = BatchSender::new(&self.pending, runtime.id(), what);
             runtime.spawn(sender.run(Arc::clone(node), terms));
         }
-        // If the caller stops waiting, the client probes the connection.
-        let probe = guard(node, |node| node.suspect());
-        let reply = reply.await;
-        ScopeGuard::into_inner(probe);
-        reply.unwrap_or_else(|_dropped| {
-            let lost = "the runtime that sent the request ended before the reply";
-            Some(Err(BackendError::unknown(lost)))
-        })
+        Some((reply, under_way))
     }
+}
+
+/// Waits for the reply to a request in a batch.
+async fn reply<A>(
+    node: &Arc<ServerClient>,
+    joined: Option<(oneshot::Receiver<ItemReply<A>>, InFlightMark)>,
+) -> ItemReply<A> {
+    let (reply, _under_way) = joined?;
+    // If the caller stops waiting, the client probes the connection.
+    let probe = guard(node, |node| node.suspect());
+    let reply = reply.await;
+    ScopeGuard::into_inner(probe);
+    reply.unwrap_or_else(|_dropped| {
+        let lost = "the runtime that sent the request ended before the reply";
+        Some(Err(BackendError::unknown(lost)))
+    })
 }
 
 impl PendingBatches {
