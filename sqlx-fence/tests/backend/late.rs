@@ -1,13 +1,17 @@
 //! A late statement of an ended attempt does not acquire the lock.
 
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
 
 use leasehold::Key;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend};
 use leasehold_sqlx::{LockDatabase, SqlBackend, ddl};
 use leasehold_testkit::servers::MariaDbServer;
 use sqlx::mysql::MySqlPoolOptions;
-use sqlx::{MySqlPool, PgPool, Pool, SqlitePool, Transaction, query, query_scalar};
+use sqlx::{
+    AssertSqlSafe, Executor, MySqlPool, PgPool, Pool, SqlitePool, Transaction, query, query_scalar,
+};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::sqlite::LockFile;
@@ -186,4 +190,54 @@ late_statements! {
     on_postgres: Place<PgPool, ()>;
     on_mariadb: Place<MySqlPool, MariaDbServer>;
     on_sqlite: Place<SqlitePool, LockFile>;
+}
+
+/// The time on this connection is an hour later.
+const AN_HOUR_LATER: &str = "SET timestamp = UNIX_TIMESTAMP(SYSDATE()) + 3600";
+
+/// Begins the first statement of an attempt after its expiry, on a connection with this SQL mode.
+async fn expired_statement_does_not_acquire(sql_mode: &'static str) {
+    let server = MariaDbServer::start().await.unwrap();
+    let is_next_late = Arc::new(AtomicBool::default());
+    let is_late = Arc::clone(&is_next_late);
+    let options = MySqlPoolOptions::new().max_connections(1);
+    let options = options.before_acquire(move |connection, _| {
+        let is_late = is_late.swap(false, Ordering::SeqCst);
+        Box::pin(async move {
+            let mode = format!("SET timestamp = DEFAULT, sql_mode = '{sql_mode}'");
+            connection.execute(AssertSqlSafe(mode)).await?;
+            if is_late {
+                connection.execute(AN_HOUR_LATER).await?;
+            }
+            Ok(true)
+        })
+    });
+    let pool = options.connect(&server.url()).await.unwrap();
+    ddl::create_locks(&pool).await.unwrap();
+    let (backend, released) = backend(&pool, "released").await;
+    release(&pool, &backend, &released).await;
+
+    for key in [Key::new("", "new").unwrap(), released] {
+        is_next_late.store(true, Ordering::SeqCst);
+        let attempt = Attempt::new(key, TTL, false);
+        let answer = backend.attempt(&attempt).await.unwrap();
+        assert!(!is_next_late.load(Ordering::SeqCst));
+        let AttemptAnswer::Granted { token, .. } = answer else {
+            panic!("{answer:?}")
+        };
+        // A later statement has acquired the lock: the token of the first one would be its time.
+        let soon = (SystemTime::now() + TTL).duration_since(SystemTime::UNIX_EPOCH);
+        let soon = i64::try_from(soon.unwrap().as_micros()).unwrap();
+        assert!(token.get() < soon, "{token}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_expired_statement_does_not_acquire_on_mariadb() {
+    expired_statement_does_not_acquire("STRICT_ALL_TABLES").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_expired_statement_does_not_acquire_on_mariadb_without_strict_mode() {
+    expired_statement_does_not_acquire("").await;
 }

@@ -5,6 +5,7 @@
 
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
+use sqlx::error::ErrorKind;
 use sqlx::mysql::{MySqlArguments, MySqlRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
@@ -29,7 +30,7 @@ macro_rules! if_acquired {
     ($column:literal, $new:expr) => {
         concat!(
             $column,
-            " = IF(LAST_INSERT_ID() > 0, ",
+            " = IF(LAST_INSERT_ID(), ",
             $new,
             ", ",
             $column,
@@ -39,28 +40,19 @@ macro_rules! if_acquired {
 }
 
 /// Returns the token as the id of the last inserted row, or 0 if the lock is not free. The server assigns the columns
-/// from left to right. The first assignment decides whether the lock is free, and sets this id.
+/// from left to right. The first assignment of an existing row decides whether the lock is free, and sets this id.
+///
+/// The new row contains the time as its version, and the other expressions read the time there, because the server
+/// evaluates an expression for each of its uses. A late statement fails, in all SQL modes, because it inserts `NULL` into
+/// `kept_until`. The server would need more time for an `INSERT … SELECT … WHERE`.
 const TAKE: &str = concat!(
-    "INSERT INTO leasehold_locks (lock_key, version, owner, token, expires_at, kept_until, closed_until, label) \
-     SELECT ?, ",
+    "INSERT INTO leasehold_locks (version, lock_key, owner, token, expires_at, kept_until, closed_until, label) \
+     VALUES (",
     now!(),
-    ", ?, LAST_INSERT_ID(",
-    now!(),
-    "), ",
-    now!(),
-    " + ?, 0, 0, ? FROM DUAL WHERE ",
-    now!(),
-    " < ? \
+    ", ?, ?, LAST_INSERT_ID(version), version + ?, IF(version < ?, 0, NULL), 0, ?) \
      ON DUPLICATE KEY UPDATE \
-         token = IF(expires_at <= ",
-    now!(),
-    " AND kept_until <= ",
-    now!(),
-    " AND closed_until <= ",
-    now!(),
-    ", LAST_INSERT_ID(GREATEST(",
-    now!(),
-    ", token + 1)), token + LAST_INSERT_ID(0)), ",
+         token = IF(GREATEST(expires_at, kept_until, closed_until) <= VALUES(version), \
+             LAST_INSERT_ID(GREATEST(VALUES(version), token + 1)), token + LAST_INSERT_ID(0)), ",
     if_acquired!("version", "version + 1"),
     ", ",
     if_acquired!("owner", "VALUES(owner)"),
@@ -153,10 +145,16 @@ impl LockDatabase for MySql {
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
                 .bind(micros(attempt.ttl))
-                .bind(attempt.owner.label())
-                .bind(expiry);
-            let token = take.execute(connection).await?.last_insert_id();
-            Ok(Some(token.cast_signed()).filter(|token| *token > 0))
+                .bind(expiry)
+                .bind(attempt.owner.label());
+            let taken = take.execute(connection).await;
+            if let Err(sqlx::Error::Database(refused)) = &taken
+                && refused.kind() == ErrorKind::NotNullViolation
+            {
+                return Ok(None);
+            }
+            let token = taken?.last_insert_id().cast_signed();
+            Ok(Some(token).filter(|token| *token > 0))
         })
     }
 
