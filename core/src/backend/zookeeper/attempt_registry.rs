@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::session::CreatedNode;
+use super::znodes::QueueNode;
 use crate::backend::{Attempt, Mode};
 use crate::clock::LeaseInstant;
 use crate::{AttemptId, FencingToken, Key};
@@ -65,6 +66,8 @@ pub(super) struct WatchTask {
     pub(super) since: LeaseInstant,
     /// Set before the watch wakes the attempt.
     pub(super) has_fired: Arc<AtomicBool>,
+    /// [`CreatedNode::is_released`] of the watched node, if this session created that node.
+    pub(super) is_released: Option<Arc<AtomicBool>>,
 }
 
 impl WatchTask {
@@ -76,6 +79,18 @@ impl WatchTask {
 impl AttemptRegistry {
     pub(super) fn get(&self, owner: AttemptId) -> Option<Arc<RegisteredAttempt>> {
         self.entries.lock().get(&owner).cloned()
+    }
+
+    /// Returns [`CreatedNode::is_released`] of a node, if this session created the node.
+    pub(super) fn is_released(&self, session: u64, node: &QueueNode) -> Option<Arc<AtomicBool>> {
+        let entry = self.get(node.owner?)?;
+        let facts = entry.facts.lock();
+        match &facts.at {
+            NodeLocation::There(it) if entry.session == session && it.name() == node.name => {
+                Some(Arc::clone(&it.is_released))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the attempt's entry in this session. An entry of an earlier session ended with that session.

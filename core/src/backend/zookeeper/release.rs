@@ -1,5 +1,6 @@
 //! Deletes an attempt's node, and retries until the server has confirmed the deletion or the session has ended.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use super::current_session::CurrentSession;
 use super::error::{ends_session, failed};
 use super::session::{CreatedNode, Session};
 use super::znodes::container;
-use crate::backend::BackendError;
+use crate::backend::{BackendError, Mode};
 use crate::clock::{self, LeaseInstant};
 use crate::{AttemptId, Key};
 
@@ -42,7 +43,14 @@ pub(super) async fn leave(
             NodeLocation::Unknown => find(&session, entry).await?,
         };
         match found {
-            Some(node) => session.delete(&node.path).await,
+            Some(node) => {
+                let deleted = session.delete(&node.path).await?;
+                let facts = entry.facts.lock();
+                if facts.token.is_some() && facts.mode == Mode::Exclusive {
+                    node.is_released.store(true, Ordering::Release);
+                }
+                Ok(deleted)
+            }
             None => Ok(false),
         }
     };
