@@ -91,12 +91,11 @@ async fn a_follower_that_is_cut_off_lets_nobody_in_because_of_a_release_behind_a
     let three = start().await;
     let leader = three.nodes()[three.leader().await.unwrap()].address();
     let follower = three.follower().await.unwrap();
-    let (there, here) = (
-        connect(&leader).await,
-        connect(&three.nodes()[follower].address()).await,
-    );
+    let there = connect(&leader).await;
     let mut waiters = Vec::new();
     for mode in [Mode::Exclusive, Mode::Shared] {
+        // A request without a reply delays the later requests of its session.
+        let here = connect(&three.nodes()[follower].address()).await;
         let key = Key::new("lock:", &format!("behind:{mode:?}")).unwrap();
         let attempt = |mode| Attempt::new(key.clone(), Duration::from_secs(30), true).in_mode(mode);
         let [first, second, waiting] = [mode, mode, Mode::Exclusive].map(attempt);
@@ -109,10 +108,10 @@ async fn a_follower_that_is_cut_off_lets_nobody_in_because_of_a_release_behind_a
         // The follower shows that all others have left.
         let seen = here.inspect(&key).await.unwrap();
         assert_eq!((seen.holders, seen.waiting), (1, 0), "{seen:?}");
-        waiters.push(waiting);
+        waiters.push((here, waiting));
     }
     three.cut_off(follower);
-    for waiting in waiters {
+    for (here, waiting) in waiters {
         let answer = timeout(Duration::from_secs(1), here.attempt(&waiting)).await;
         let granted = matches!(answer, Ok(Ok(AttemptAnswer::Granted { .. })));
         assert!(!granted, "{answer:?}");

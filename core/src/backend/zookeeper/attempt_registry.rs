@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -19,8 +20,10 @@ use crate::{AttemptId, FencingToken, Key};
 #[derive(Debug, Default)]
 pub(super) struct AttemptRegistry {
     entries: Mutex<HashMap<AttemptId, Arc<RegisteredAttempt>>>,
-    /// Notified when the end of an entry moves to an earlier time.
+    /// Notified when an entry ends before the reaper's next check.
     pub(super) deadline_changed: Notify,
+    /// The time of the reaper's next check. `None` if the reaper waits for a notification or is checking.
+    next_check: Mutex<Option<LeaseInstant>>,
 }
 
 /// An attempt in one session.
@@ -123,8 +126,16 @@ impl AttemptRegistry {
         });
         entries.insert(attempt.owner, Arc::clone(&entry));
         drop(entries);
-        self.deadline_changed.notify_one();
+        self.ends_at(until);
         entry
+    }
+
+    /// Notifies the reaper if an entry now ends before the reaper's next check. A notification changes threads, which
+    /// delays the requests.
+    pub(super) fn ends_at(&self, until: LeaseInstant) {
+        if self.next_check.lock().is_none_or(|next| until < next) {
+            self.deadline_changed.notify_one();
+        }
     }
 
     /// Removes an entry. The caller ensures that its node is definitely deleted, or never existed.
@@ -137,18 +148,25 @@ impl AttemptRegistry {
         }
     }
 
-    /// Returns the entries that are due, and the time at which the next entry is due.
-    pub(super) fn due(&self) -> (Vec<Arc<RegisteredAttempt>>, Option<LeaseInstant>) {
+    /// Returns the entries that are due, and the time of the next check. An entry that is then due in less than
+    /// `longest_pause` needs no notification.
+    pub(super) fn due(
+        &self,
+        longest_pause: Duration,
+    ) -> (Vec<Arc<RegisteredAttempt>>, Option<LeaseInstant>) {
+        *self.next_check.lock() = None;
         let entries: Vec<_> = self.entries.lock().values().cloned().collect();
+        let latest = LeaseInstant::now().after(longest_pause);
         let (mut due, mut next) = (Vec::new(), None::<LeaseInstant>);
         for entry in entries {
             let until = entry.facts.lock().until;
             if until.has_passed() {
                 due.push(entry);
             } else {
-                next = Some(next.map_or(until, |n| n.min(until)));
+                next = Some(next.unwrap_or(latest).min(until));
             }
         }
+        *self.next_check.lock() = next;
         (due, next)
     }
 }

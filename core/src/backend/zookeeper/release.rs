@@ -23,13 +23,14 @@ pub(super) async fn leave(
     registry: &AttemptRegistry,
     entry: &Arc<RegisteredAttempt>,
 ) -> Result<bool, BackendError> {
+    let until = LeaseInstant::now().after(RETRY);
     {
         let mut facts = entry.facts.lock();
         facts.leaving.get_or_insert_with(LeaseInstant::now);
-        facts.until = LeaseInstant::now().after(RETRY);
+        facts.until = until;
         facts.watch = None;
     }
-    registry.deadline_changed.notify_one();
+    registry.ends_at(until);
     let _turn = entry.turn.lock().await;
     let Some(session) = link.session_numbered(entry.session) else {
         registry.forget(entry);
@@ -112,7 +113,7 @@ pub(super) async fn delete_orphans(
 /// link is dropped.
 pub(super) async fn reaper(link: Weak<CurrentSession>, registry: Arc<AttemptRegistry>) {
     loop {
-        let (due, next) = registry.due();
+        let (due, next) = registry.due(RETRY);
         for entry in due {
             let Some(kept) = link.upgrade() else { return };
             let since = {

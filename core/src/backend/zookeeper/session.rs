@@ -102,6 +102,10 @@ impl Session {
         self.thread.end().await;
     }
 
+    pub(super) fn thread(&self) -> &RuntimeThread {
+        &self.thread
+    }
+
     pub(super) fn timeout(&self) -> Duration {
         self.client.session_timeout()
     }
