@@ -4,12 +4,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::release::RETRY;
 use super::session::CreatedNode;
 use super::znodes::QueueNode;
 use crate::backend::{Attempt, Mode};
@@ -148,15 +148,12 @@ impl AttemptRegistry {
         }
     }
 
-    /// Returns the entries that are due, and the time of the next check. An entry that is then due in less than
-    /// `longest_pause` needs no notification.
-    pub(super) fn due(
-        &self,
-        longest_pause: Duration,
-    ) -> (Vec<Arc<RegisteredAttempt>>, Option<LeaseInstant>) {
+    /// Returns the entries that are due, and the time of the next check. A check follows each [`RETRY`], so that few
+    /// new entries end before the next check.
+    pub(super) fn due(&self) -> (Vec<Arc<RegisteredAttempt>>, Option<LeaseInstant>) {
         *self.next_check.lock() = None;
         let entries: Vec<_> = self.entries.lock().values().cloned().collect();
-        let latest = LeaseInstant::now().after(longest_pause);
+        let latest = LeaseInstant::now().after(RETRY);
         let (mut due, mut next) = (Vec::new(), None::<LeaseInstant>);
         for entry in entries {
             let until = entry.facts.lock().until;

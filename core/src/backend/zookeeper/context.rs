@@ -25,10 +25,8 @@ impl Context {
         self.carry_out(settled).await
     }
 
-    /// Executes a request to its end, even if the caller is not polled or was dropped. A session is not closed while a
-    /// request uses it, and an attempt does not end while a request about it is in progress. The request runs on the
-    /// thread of the session, because each change of threads delays it. It ends without a reply if the session is
-    /// killed.
+    /// Executes a request on the link's thread, to its end, even if the caller is not polled or was dropped. A session
+    /// does not end while a request uses it, and an attempt does not end while a request about it is in progress.
     pub(super) async fn carry_out<F>(
         &self,
         request: impl FnOnce(Self) -> F,
@@ -36,11 +34,7 @@ impl Context {
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        let session = self.link.session_at_once();
-        let thread = session
-            .as_ref()
-            .map_or(self.link.thread(), |it| it.thread());
-        let task = thread.spawn(request(self.clone()));
+        let task = self.link.thread().spawn(request(self.clone()));
         task.await.map_err(|ended| {
             BackendError::unknown("the request ended without a reply").with_source(ended)
         })

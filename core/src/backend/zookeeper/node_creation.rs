@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use futures_util::future::OptionFuture;
 use zookeeper_client::Error;
 
 use super::attempt_registry::{NodeLocation, RegisteredAttempt};
@@ -35,14 +36,9 @@ pub(super) async fn find_or_create(
         let is_confirmed = is_released.is_some_and(|it| it.load(Ordering::Acquire))
             && session.is_recently_confirmed();
         let paths = [own.path.clone()];
-        let missing = async {
-            match is_confirmed {
-                true => Ok(None),
-                false => session.first_missing(&paths).await,
-            }
-        };
-        let (missing, queue) = futures_util::join!(missing, session.queue(&container));
-        if missing?.is_some() {
+        let check = OptionFuture::from((!is_confirmed).then(|| session.first_missing(&paths)));
+        let (missing, queue) = futures_util::join!(check, session.queue(&container));
+        if missing.transpose()?.flatten().is_some() {
             entry.facts.lock().at = NodeLocation::Nowhere;
             return Ok(None);
         }

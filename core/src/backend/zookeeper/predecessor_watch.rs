@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 use zookeeper_client::Error;
 
@@ -59,7 +58,7 @@ pub(super) async fn hold_or_watch(
         if let Some(watched) =
             reader_token::writer_to_watch(session, entry, &mut queue, position).await?
         {
-            watch(session, entry, watched, None);
+            watch(parts, entry, watched, None);
             return Ok(NodeOutcome::Busy);
         }
         match queue.standing(position) {
@@ -80,7 +79,7 @@ pub(super) async fn hold_or_watch(
                 let path = format!("{}/{}", container(&entry.key), before.name);
                 let is_released = parts.registry.is_released(session.number, before);
                 if let Some((_, watched)) = session.watched_data(&path).await? {
-                    watch(session, entry, watched, is_released);
+                    watch(parts, entry, watched, is_released);
                     return Ok(NodeOutcome::Busy);
                 }
             }
@@ -88,7 +87,7 @@ pub(super) async fn hold_or_watch(
                 let (queue, watched) = session.watched_queue(&container(&entry.key)).await?;
                 let position = queue.position(own.name());
                 if position.is_some_and(|at| queue.standing(at) == QueuePosition::InTheCrowd) {
-                    watch(session, entry, watched, None);
+                    watch(parts, entry, watched, None);
                     return Ok(NodeOutcome::Busy);
                 }
             }
@@ -97,34 +96,20 @@ pub(super) async fn hold_or_watch(
     Ok(NodeOutcome::Busy)
 }
 
-/// Wakes the attempt when its watch has fired, or when the session's thread has ended.
-struct WakeOnDrop {
-    wake_up: Arc<Notify>,
-    has_fired: Arc<AtomicBool>,
-}
-
-impl Drop for WakeOnDrop {
-    fn drop(&mut self) {
-        self.has_fired.store(true, Ordering::Release);
-        self.wake_up.notify_one();
-    }
-}
-
 /// Wakes the attempt when the watch fires, or when the session has ended.
 fn watch(
-    session: &Session,
+    parts: &Context,
     entry: &RegisteredAttempt,
     watched: BudgetedWatch,
     is_released: Option<Arc<AtomicBool>>,
 ) {
+    let wake_up = Arc::clone(&entry.wake_up);
     let has_fired = Arc::<AtomicBool>::default();
-    let wake_on_drop = WakeOnDrop {
-        wake_up: Arc::clone(&entry.wake_up),
-        has_fired: Arc::clone(&has_fired),
-    };
-    let task = session.thread().spawn(async move {
-        let _wake_on_drop = wake_on_drop;
+    let fired = Arc::clone(&has_fired);
+    let task = parts.link.thread().spawn(async move {
         watched.changed().await;
+        fired.store(true, Ordering::Release);
+        wake_up.notify_one();
     });
     entry.facts.lock().watch = Some(WatchTask {
         _task: AbortOnDropHandle::new(task),

@@ -13,7 +13,8 @@ use crate::backend::{BackendError, Mode};
 use crate::clock::{self, LeaseInstant};
 use crate::{AttemptId, Key};
 
-const RETRY: Duration = Duration::from_millis(500);
+/// The interval at which the reaper retries.
+pub(super) const RETRY: Duration = Duration::from_millis(500);
 
 /// Ends an attempt's lock or queue position. Returns whether this call deleted the attempt's node.
 ///
@@ -113,7 +114,7 @@ pub(super) async fn delete_orphans(
 /// link is dropped.
 pub(super) async fn reaper(link: Weak<CurrentSession>, registry: Arc<AttemptRegistry>) {
     loop {
-        let (due, next) = registry.due(RETRY);
+        let (due, next) = registry.due();
         for entry in due {
             let Some(kept) = link.upgrade() else { return };
             let since = {

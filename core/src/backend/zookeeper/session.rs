@@ -14,7 +14,7 @@ use zookeeper_client::{
 
 use super::error::{ends_session, no_thread};
 use super::node_queue::NodeQueue;
-use super::session_liveness::{PULSES, SHORTEST_LEASE, SessionLiveness};
+use super::session_liveness::{PULSES, SessionLiveness};
 use super::settings::ZooKeeperSettings;
 use super::watch_budget::{BudgetedWatch, WatchBudget};
 use crate::clock::{self, LeaseInstant};
@@ -102,10 +102,6 @@ impl Session {
         self.thread.end().await;
     }
 
-    pub(super) fn thread(&self) -> &RuntimeThread {
-        &self.thread
-    }
-
     pub(super) fn timeout(&self) -> Duration {
         self.client.session_timeout()
     }
@@ -128,9 +124,9 @@ impl Session {
         self.liveness.lock().lease_from(begun)
     }
 
-    /// Returns whether a lease that begins now has the guaranteed length without another write.
+    /// Returns whether a lease that begins now has the documented length without another write.
     pub(super) fn is_recently_confirmed(&self) -> bool {
-        self.lease_from(LeaseInstant::now()) >= self.heartbeat_interval() * SHORTEST_LEASE
+        self.lease_from(LeaseInstant::now()) >= self.timeout() * 7 / 12
     }
 
     async fn read<T, F>(&self, request: impl FnOnce() -> F) -> Result<T, Error>
