@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use leasehold::backend::{Attempt, AttemptAnswer, Backend};
+use leasehold::backend::{Attempt, AttemptAnswer, Backend, Mode};
 use leasehold::{Key, LockManager};
 use leasehold_testkit::servers::{ZooKeeperEnsemble, ZooKeeperServer};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::server::{SESSION, becomes_free, connect, short_sessions};
+use crate::server::{SESSION, becomes_free, connect, short_sessions, take};
 
 const SOON: Duration = Duration::from_secs(40);
 
@@ -82,6 +82,39 @@ async fn nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the
         let answer = timeout(Duration::from_secs(1), here.attempt(&waiting)).await;
         let granted = matches!(answer, Ok(Ok(AttemptAnswer::Granted { .. })));
         assert_eq!(granted, !is_cut_off, "{answer:?}");
+    }
+}
+
+/// A release by the waiter's session confirms the waiter's lock only if no other node was in front.
+#[tokio::test]
+async fn a_follower_that_is_cut_off_lets_nobody_in_because_of_a_release_behind_another_holder() {
+    let three = start().await;
+    let leader = three.nodes()[three.leader().await.unwrap()].address();
+    let follower = three.follower().await.unwrap();
+    let there = connect(&leader).await;
+    let mut waiters = Vec::new();
+    for mode in [Mode::Exclusive, Mode::Shared] {
+        // A request without a reply delays the later requests of its session.
+        let here = connect(&three.nodes()[follower].address()).await;
+        let key = Key::new("lock:", &format!("behind:{mode:?}")).unwrap();
+        let attempt = |mode| Attempt::new(key.clone(), Duration::from_secs(30), true).in_mode(mode);
+        let [first, second, waiting] = [mode, mode, Mode::Exclusive].map(attempt);
+        let first = take(&there, &first).await;
+        here.attempt(&second).await.unwrap();
+        here.attempt(&waiting).await.unwrap();
+        here.cleanup(&second).await.unwrap();
+        timeout(SOON, here.wait(&waiting)).await.unwrap().unwrap();
+        there.release(&first).await.unwrap();
+        // The follower shows that all others have left.
+        let seen = here.inspect(&key).await.unwrap();
+        assert_eq!((seen.holders, seen.waiting), (1, 0), "{seen:?}");
+        waiters.push((here, waiting));
+    }
+    three.cut_off(follower);
+    for (here, waiting) in waiters {
+        let answer = timeout(Duration::from_secs(1), here.attempt(&waiting)).await;
+        let granted = matches!(answer, Ok(Ok(AttemptAnswer::Granted { .. })));
+        assert!(!granted, "{answer:?}");
     }
 }
 

@@ -20,3 +20,4 @@ mod suite;
 #[cfg(feature = "zookeeper-tls")]
 mod tls;
 mod unanswered;
+mod within_a_session;

@@ -66,11 +66,12 @@ pub(super) async fn attempt(
             if facts.leaving.is_some() {
                 return Err(BackendError::unknown("the attempt ended in the meantime"));
             }
-            facts.until = LeaseInstant::now().after(attempt.ttl);
+            let until = LeaseInstant::now().after(attempt.ttl);
+            facts.until = until;
             facts.token = Some(token);
             facts.watch = None;
             drop(facts);
-            parts.registry.deadline_changed.notify_one();
+            parts.registry.ends_at(until);
             Ok(AttemptAnswer::Granted { token, lease })
         }
         Ok(NodeOutcome::Busy) if attempt.queue => Ok(AttemptAnswer::Busy {

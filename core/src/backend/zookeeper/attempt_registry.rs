@@ -9,7 +9,9 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
+use super::release::RETRY;
 use super::session::CreatedNode;
+use super::znodes::QueueNode;
 use crate::backend::{Attempt, Mode};
 use crate::clock::LeaseInstant;
 use crate::{AttemptId, FencingToken, Key};
@@ -18,8 +20,10 @@ use crate::{AttemptId, FencingToken, Key};
 #[derive(Debug, Default)]
 pub(super) struct AttemptRegistry {
     entries: Mutex<HashMap<AttemptId, Arc<RegisteredAttempt>>>,
-    /// Notified when the end of an entry moves to an earlier time.
+    /// Notified when an entry ends before the reaper's next check.
     pub(super) deadline_changed: Notify,
+    /// The time of the reaper's next check. `None` if the reaper waits for a notification or is checking.
+    next_check: Mutex<Option<LeaseInstant>>,
 }
 
 /// An attempt in one session.
@@ -65,6 +69,8 @@ pub(super) struct WatchTask {
     pub(super) since: LeaseInstant,
     /// Set before the watch wakes the attempt.
     pub(super) has_fired: Arc<AtomicBool>,
+    /// [`CreatedNode::is_released`] of the watched node, if this session created that node.
+    pub(super) is_released: Option<Arc<AtomicBool>>,
 }
 
 impl WatchTask {
@@ -76,6 +82,18 @@ impl WatchTask {
 impl AttemptRegistry {
     pub(super) fn get(&self, owner: AttemptId) -> Option<Arc<RegisteredAttempt>> {
         self.entries.lock().get(&owner).cloned()
+    }
+
+    /// Returns [`CreatedNode::is_released`] of a node, if this session created the node.
+    pub(super) fn is_released(&self, session: u64, node: &QueueNode) -> Option<Arc<AtomicBool>> {
+        let entry = self.get(node.owner?)?;
+        let facts = entry.facts.lock();
+        match &facts.at {
+            NodeLocation::There(it) if entry.session == session && it.name() == node.name => {
+                Some(Arc::clone(&it.is_released))
+            }
+            _ => None,
+        }
     }
 
     /// Returns the attempt's entry in this session. An entry of an earlier session ended with that session.
@@ -108,8 +126,16 @@ impl AttemptRegistry {
         });
         entries.insert(attempt.owner, Arc::clone(&entry));
         drop(entries);
-        self.deadline_changed.notify_one();
+        self.ends_at(until);
         entry
+    }
+
+    /// Notifies the reaper if an entry now ends before the reaper's next check. A notification changes threads, which
+    /// delays the requests.
+    pub(super) fn ends_at(&self, until: LeaseInstant) {
+        if self.next_check.lock().is_none_or(|next| until < next) {
+            self.deadline_changed.notify_one();
+        }
     }
 
     /// Removes an entry. The caller ensures that its node is definitely deleted, or never existed.
@@ -122,18 +148,22 @@ impl AttemptRegistry {
         }
     }
 
-    /// Returns the entries that are due, and the time at which the next entry is due.
+    /// Returns the entries that are due, and the time of the next check. A check follows each [`RETRY`], so that few
+    /// new entries end before the next check.
     pub(super) fn due(&self) -> (Vec<Arc<RegisteredAttempt>>, Option<LeaseInstant>) {
+        *self.next_check.lock() = None;
         let entries: Vec<_> = self.entries.lock().values().cloned().collect();
+        let latest = LeaseInstant::now().after(RETRY);
         let (mut due, mut next) = (Vec::new(), None::<LeaseInstant>);
         for entry in entries {
             let until = entry.facts.lock().until;
             if until.has_passed() {
                 due.push(entry);
             } else {
-                next = Some(next.map_or(until, |n| n.min(until)));
+                next = Some(next.unwrap_or(latest).min(until));
             }
         }
+        *self.next_check.lock() = next;
         (due, next)
     }
 }

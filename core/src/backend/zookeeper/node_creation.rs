@@ -1,5 +1,8 @@
 //! Finds or creates the node of an attempt in the queue.
 
+use std::sync::atomic::Ordering;
+
+use futures_util::future::OptionFuture;
 use zookeeper_client::Error;
 
 use super::attempt_registry::{NodeLocation, RegisteredAttempt};
@@ -15,9 +18,11 @@ pub(super) async fn find_or_create(
     entry: &RegisteredAttempt,
 ) -> Result<Option<(CreatedNode, NodeQueue)>, Error> {
     let container = container(&entry.key);
-    let (at, mode) = {
-        let facts = entry.facts.lock();
-        (facts.at.clone(), facts.mode)
+    let (at, mode, is_released) = {
+        let mut facts = entry.facts.lock();
+        let watch = facts.watch.as_mut();
+        let is_released = watch.and_then(|watch| watch.is_released.take());
+        (facts.at.clone(), facts.mode, is_released)
     };
     let found = match at {
         NodeLocation::There(node) => Some(node),
@@ -26,10 +31,14 @@ pub(super) async fn find_or_create(
     };
     if let Some(own) = found {
         entry.facts.lock().at = NodeLocation::There(own.clone());
+        // A confirmed release by this session proves that the leader knew the session when the attempt's node became
+        // the first in the queue. The queue includes this release.
+        let is_confirmed = is_released.is_some_and(|it| it.load(Ordering::Acquire))
+            && session.is_recently_confirmed();
         let paths = [own.path.clone()];
-        let (missing, queue) =
-            futures_util::join!(session.first_missing(&paths), session.queue(&container));
-        if missing?.is_some() {
+        let check = OptionFuture::from((!is_confirmed).then(|| session.first_missing(&paths)));
+        let (missing, queue) = futures_util::join!(check, session.queue(&container));
+        if missing.transpose()?.flatten().is_some() {
             entry.facts.lock().at = NodeLocation::Nowhere;
             return Ok(None);
         }

@@ -58,7 +58,7 @@ pub(super) async fn hold_or_watch(
         if let Some(watched) =
             reader_token::writer_to_watch(session, entry, &mut queue, position).await?
         {
-            watch(parts, entry, watched);
+            watch(parts, entry, watched, None);
             return Ok(NodeOutcome::Busy);
         }
         match queue.standing(position) {
@@ -77,8 +77,9 @@ pub(super) async fn hold_or_watch(
             QueuePosition::OtherKind => return Ok(NodeOutcome::OtherKind),
             QueuePosition::Behind(before) => {
                 let path = format!("{}/{}", container(&entry.key), before.name);
+                let is_released = parts.registry.is_released(session.number, before);
                 if let Some((_, watched)) = session.watched_data(&path).await? {
-                    watch(parts, entry, watched);
+                    watch(parts, entry, watched, is_released);
                     return Ok(NodeOutcome::Busy);
                 }
             }
@@ -86,7 +87,7 @@ pub(super) async fn hold_or_watch(
                 let (queue, watched) = session.watched_queue(&container(&entry.key)).await?;
                 let position = queue.position(own.name());
                 if position.is_some_and(|at| queue.standing(at) == QueuePosition::InTheCrowd) {
-                    watch(parts, entry, watched);
+                    watch(parts, entry, watched, None);
                     return Ok(NodeOutcome::Busy);
                 }
             }
@@ -96,7 +97,12 @@ pub(super) async fn hold_or_watch(
 }
 
 /// Wakes the attempt when the watch fires, or when the session has ended.
-fn watch(parts: &Context, entry: &RegisteredAttempt, watched: BudgetedWatch) {
+fn watch(
+    parts: &Context,
+    entry: &RegisteredAttempt,
+    watched: BudgetedWatch,
+    is_released: Option<Arc<AtomicBool>>,
+) {
     let wake_up = Arc::clone(&entry.wake_up);
     let has_fired = Arc::<AtomicBool>::default();
     let fired = Arc::clone(&has_fired);
@@ -109,5 +115,6 @@ fn watch(parts: &Context, entry: &RegisteredAttempt, watched: BudgetedWatch) {
         _task: AbortOnDropHandle::new(task),
         since: LeaseInstant::now(),
         has_fired,
+        is_released,
     });
 }

@@ -1,5 +1,6 @@
 //! Deletes an attempt's node, and retries until the server has confirmed the deletion or the session has ended.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -8,11 +9,12 @@ use super::current_session::CurrentSession;
 use super::error::{ends_session, failed};
 use super::session::{CreatedNode, Session};
 use super::znodes::container;
-use crate::backend::BackendError;
+use crate::backend::{BackendError, Mode};
 use crate::clock::{self, LeaseInstant};
 use crate::{AttemptId, Key};
 
-const RETRY: Duration = Duration::from_millis(500);
+/// The interval at which the reaper retries.
+pub(super) const RETRY: Duration = Duration::from_millis(500);
 
 /// Ends an attempt's lock or queue position. Returns whether this call deleted the attempt's node.
 ///
@@ -22,13 +24,14 @@ pub(super) async fn leave(
     registry: &AttemptRegistry,
     entry: &Arc<RegisteredAttempt>,
 ) -> Result<bool, BackendError> {
+    let until = LeaseInstant::now().after(RETRY);
     {
         let mut facts = entry.facts.lock();
         facts.leaving.get_or_insert_with(LeaseInstant::now);
-        facts.until = LeaseInstant::now().after(RETRY);
+        facts.until = until;
         facts.watch = None;
     }
-    registry.deadline_changed.notify_one();
+    registry.ends_at(until);
     let _turn = entry.turn.lock().await;
     let Some(session) = link.session_numbered(entry.session) else {
         registry.forget(entry);
@@ -42,7 +45,14 @@ pub(super) async fn leave(
             NodeLocation::Unknown => find(&session, entry).await?,
         };
         match found {
-            Some(node) => session.delete(&node.path).await,
+            Some(node) => {
+                let deleted = session.delete(&node.path).await?;
+                let facts = entry.facts.lock();
+                if facts.token.is_some() && facts.mode == Mode::Exclusive {
+                    node.is_released.store(true, Ordering::Release);
+                }
+                Ok(deleted)
+            }
             None => Ok(false),
         }
     };

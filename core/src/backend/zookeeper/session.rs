@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -29,6 +30,8 @@ pub(super) struct CreatedNode {
     pub(super) path: String,
     /// The number of the transaction that created the node. This number is the token.
     pub(super) created: i64,
+    /// Set when the leader has confirmed the release of the exclusive lock that this node held.
+    pub(super) is_released: Arc<AtomicBool>,
 }
 
 impl CreatedNode {
@@ -121,6 +124,11 @@ impl Session {
         self.liveness.lock().lease_from(begun)
     }
 
+    /// Returns whether a lease that begins now has the documented length without another write.
+    pub(super) fn is_recently_confirmed(&self) -> bool {
+        self.lease_from(LeaseInstant::now()) >= self.timeout() * 7 / 12
+    }
+
     async fn read<T, F>(&self, request: impl FnOnce() -> F) -> Result<T, Error>
     where
         F: Future<Output = Result<T, Error>>,
@@ -206,6 +214,7 @@ impl Session {
                     let node = CreatedNode {
                         path: format!("{prefix}{number}"),
                         created: stat.czxid,
+                        is_released: Arc::default(),
                     };
                     return Ok((node, queue));
                 }
@@ -305,6 +314,7 @@ impl Session {
         Ok(own.map(|stat| CreatedNode {
             path,
             created: stat.czxid,
+            is_released: Arc::default(),
         }))
     }
 
