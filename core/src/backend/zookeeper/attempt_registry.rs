@@ -4,17 +4,20 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::release::RETRY;
 use super::session::CreatedNode;
 use super::znodes::QueueNode;
 use crate::backend::{Attempt, Mode};
 use crate::clock::LeaseInstant;
 use crate::{AttemptId, FencingToken, Key};
+
+/// The interval at which the reaper retries.
+pub(super) const RETRY: Duration = Duration::from_millis(500);
 
 /// All attempts of this process by their ids.
 #[derive(Debug, Default)]

@@ -2,9 +2,8 @@
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
-use std::time::Duration;
 
-use super::attempt_registry::{AttemptRegistry, NodeLocation, RegisteredAttempt};
+use super::attempt_registry::{AttemptRegistry, NodeLocation, RETRY, RegisteredAttempt};
 use super::current_session::CurrentSession;
 use super::error::{ends_session, failed};
 use super::session::{CreatedNode, Session};
@@ -12,9 +11,6 @@ use super::znodes::container;
 use crate::backend::{BackendError, Mode};
 use crate::clock::{self, LeaseInstant};
 use crate::{AttemptId, Key};
-
-/// The interval at which the reaper retries.
-pub(super) const RETRY: Duration = Duration::from_millis(500);
 
 /// Ends an attempt's lock or queue position. Returns whether this call deleted the attempt's node.
 ///
