@@ -81,7 +81,7 @@ use wait::waiter_registry::WaiterRegistry;
 /// The client batches concurrent requests, up to 32 in one call. No request waits for a timer. The client sends a
 /// request immediately if fewer than eight other requests are unanswered. The client sends further requests, and
 /// requests behind other waiters for the same lock, when the runtime has polled the tasks that were due. The client
-/// sends a batch earlier if the batch contains a third of all unanswered requests. Each request has a separate reply,
+/// sends a batch earlier if the batch contains half of all unanswered requests. Each request has a separate reply,
 /// error and deadline, as without a batch. In a Cluster the client sends each request alone.
 ///
 /// The client replaces a broken connection. A guard stays valid if its lease lasts until the manager renews it over the
