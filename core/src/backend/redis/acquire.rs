@@ -17,8 +17,8 @@ use crate::backend::{Applied, Attempt, AttemptAnswer, BackendError, Mode};
 use crate::clock::LeaseInstant;
 use crate::{Key, metrics};
 
-/// The part of `answer_within` for which a waiter may be parked.
-const PARKED_PART: u32 = 10;
+/// The smallest `answer_within` with which the client may park a waiter.
+const IN_A_HURRY: Duration = Duration::from_millis(100);
 
 impl Redis {
     pub(super) async fn acquire(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
@@ -72,10 +72,9 @@ impl Redis {
         let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none() && !attempt.once;
         let lasts = attempt.ttl >= GRANT_TTL;
         let can_be_named = plain && lasts && self.synced.is_none();
-        let parks = can_be_named.then(|| attempt.answer_within / PARKED_PART);
         Arrival {
             can_be_named,
-            parks_for: parks.unwrap_or_default(),
+            may_park: can_be_named && attempt.answer_within >= IN_A_HURRY,
         }
     }
 

@@ -2,14 +2,14 @@
 //!
 //! One call hands a lock from one task of a process to the next. The release of one task names the next task, and the
 //! server grants that task the lock in the same step. So a waiter that arrives just after another task of its process
-//! acquired the lock stays parked, outside the server's queue. `WaiterRegistry` calls this module for each
+//! acquired the lock stays parked for a moment, outside the server's queue. `WaiterRegistry` calls this module for each
 //! event.
 //!
 //! # The states of a waiter
 //!
 //! | state | meaning |
 //! |---|---|
-//! | `Parked` | the waiter sends no request yet, while the tasks of this process hand the lock on |
+//! | `Parked` | the waiter sends no request yet, for at most [`PARKED_FOR`] |
 //! | `Named` | a release in flight names the parked waiter; that release is also the waiter's acquire request |
 //! | `Requesting` | the waiter sends acquire requests; the server may or may not have queued the waiter |
 //! | `Queued` | the server has put the waiter into its queue |
@@ -25,8 +25,8 @@
 //! | event | effect |
 //! |---|---|
 //! | `Acquired` | the owner becomes the holder, and leaves this queue |
-//! | `Arrives` | a new waiter is `Parked` for [`PARKED_FOR`] if another attempt became the holder less than [`PARKED_FOR`] ago, and otherwise `Requesting`. A waiter that is `Gone` asks |
-//! | `Looks` | a waiter whose time as `Parked` has passed is parked again if another attempt became the holder less than [`PARKED_FOR`] ago, and otherwise asks. A waiter that has been `Parked` or `Named` for too long asks. A waiter that is `Granted` takes the grant |
+//! | `Arrives` | a new waiter is `Parked` if another attempt became the holder less than [`PARKED_FOR`] ago, and otherwise `Requesting`. A waiter that is `Gone` asks |
+//! | `Looks` | a waiter that has been `Parked` or `Named` for too long asks. A waiter that is `Granted` takes the grant |
 //! | `Queued` | a waiter that is `Requesting` becomes `Queued`, and its future ends |
 //! | `AttemptDropped` | a waiter that is `Parked` or `Named` becomes `Gone`; others leave |
 //! | `WaitBegins`, `WaitEnds` | the number of the waiter's futures changes; a waiter without a future is abandoned after `WAITER_LEASE` |
@@ -53,11 +53,8 @@ use waiter::{State, Waiter};
 mod tests;
 mod waiter;
 
-/// The time for which a waiter is parked, and the time after which a holder will probably keep the lock.
+/// The longest time for which a waiter stays parked. A holder that has had the lock for longer will probably keep it.
 pub(crate) const PARKED_FOR: Duration = Duration::from_millis(10);
-
-/// The time for which a waiter is parked again. This is longer, because each check of many waiters takes CPU time.
-const PARKED_AGAIN_FOR: Duration = Duration::from_millis(40);
 
 /// The waiters of this process for one key, in the order of service.
 #[derive(Debug, Default)]
@@ -98,8 +95,7 @@ pub(crate) enum Event {
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) can_be_named: bool,
-    /// The longest time for which the waiter may be parked.
-    pub(crate) parks_for: Duration,
+    pub(crate) may_park: bool,
 }
 
 /// The result of a release for its successor.
@@ -248,9 +244,10 @@ impl LocalQueue {
             futures: 1,
             alone_since: now,
         };
-        if arrival.parks_for >= PARKED_FOR && self.changes_hands(owner, now) {
-            let (until, at_most) = (now.after(PARKED_FOR), now.after(arrival.parks_for));
-            waiter.state = State::Parked { until, at_most };
+        let others = self.holder.filter(|it| it.owner != owner);
+        if arrival.may_park && others.is_some_and(|it| it.is_recent(now)) {
+            let until = now.after(PARKED_FOR);
+            waiter.state = State::Parked { until };
             self.parked.push_back(waiter);
             return Step::Wait(until);
         }
@@ -258,15 +255,9 @@ impl LocalQueue {
         Step::Ask
     }
 
-    /// Returns whether another attempt of this process has become the holder just now.
-    fn changes_hands(&self, owner: AttemptId, now: LeaseInstant) -> bool {
-        let holder = self.holder.filter(|it| it.owner != owner);
-        holder.is_some_and(|it| it.is_recent(now))
-    }
-
     fn look(&mut self, owner: AttemptId, now: LeaseInstant) -> Step {
         match self.waiter(owner).map(|it| it.state) {
-            Some(State::Parked { until, .. } | State::Named { until, .. }) if now < until => {
+            Some(State::Parked { until } | State::Named { until, .. }) if now < until => {
                 return Step::Wait(until);
             }
             Some(State::Granted(grant)) => {
@@ -274,13 +265,6 @@ impl LocalQueue {
                 return Step::Take(grant);
             }
             None | Some(State::Requesting | State::Queued) => return Step::Ask,
-            Some(State::Parked { at_most, .. })
-                if now < at_most && self.changes_hands(owner, now) =>
-            {
-                let until = now.after(PARKED_AGAIN_FOR).min(at_most);
-                self.of(owner, |it| it.state = State::Parked { until, at_most });
-                return Step::Wait(until);
-            }
             // The release that contains the waiter's request may belong to a task that is not polled.
             Some(State::Named { expiry, .. }) => self.effects.note = Some((owner, expiry)),
             Some(State::Parked { .. } | State::Gone) => {}
@@ -322,7 +306,7 @@ impl LocalQueue {
     /// it would block others.
     fn name_parked(&mut self, expiry: u64, now: LeaseInstant) -> Option<Successor> {
         self.parked.iter_mut().find_map(|waiter| {
-            let State::Parked { until, .. } = waiter.state else {
+            let State::Parked { until } = waiter.state else {
                 return None;
             };
             let until = (now < until).then(|| until.after(FIRST_LOOKS))?;
@@ -373,7 +357,7 @@ impl LocalQueue {
         if self.is_holder(holder) {
             self.holder = None;
             for waiter in &mut self.parked {
-                if let State::Parked { until, .. } = &mut waiter.state {
+                if let State::Parked { until } = &mut waiter.state {
                     *until = now;
                     self.effects.wake.push((waiter.owner, Wake::Now));
                 }

@@ -93,7 +93,7 @@ mod tests {
 
     const PARKED: Arrival = Arrival {
         can_be_named: true,
-        parks_for: PARKED_FOR,
+        may_park: true,
     };
 
     fn key() -> Key {

@@ -336,7 +336,7 @@ mod tests {
 
     const PARKED: Arrival = Arrival {
         can_be_named: false,
-        parks_for: PARKED_FOR,
+        may_park: true,
     };
 
     #[tokio::test]

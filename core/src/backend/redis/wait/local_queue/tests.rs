@@ -6,7 +6,6 @@ use crate::backend::redis::timing::WAITER_LEASE;
 
 const EXPIRY: u64 = 7;
 const MS: Duration = Duration::from_millis(1);
-const PARKS_FOR: Duration = Duration::from_millis(100);
 
 /// A queue with a manual clock.
 struct Clocked {
@@ -39,12 +38,12 @@ impl Clocked {
     }
 
     fn arrives(&mut self, owner: AttemptId) -> Step {
-        let (can_be_named, parks_for) = (true, PARKS_FOR);
+        let (can_be_named, may_park) = (true, true);
         self.apply(Event::Arrives(
             owner,
             Arrival {
                 can_be_named,
-                parks_for,
+                may_park,
             },
         ))
         .step
@@ -52,12 +51,12 @@ impl Clocked {
 
     /// Adds a waiter that is queued on the server and has a future.
     fn queued(&mut self, owner: AttemptId) {
-        let (can_be_named, parks_for) = (true, Duration::ZERO);
+        let (can_be_named, may_park) = (true, false);
         let arrived = self.apply(Event::Arrives(
             owner,
             Arrival {
                 can_be_named,
-                parks_for,
+                may_park,
             },
         ));
         assert_eq!(arrived.step, Step::Ask);
@@ -98,7 +97,7 @@ fn now(owner: AttemptId) -> (AttemptId, Wake) {
 }
 
 #[test]
-fn a_waiter_is_parked_only_while_the_lock_changes_hands() {
+fn nobody_is_parked_for_long() {
     let [holder, waiter] = owners();
     assert_eq!(Clocked::new().arrives(waiter), Step::Ask, "it is free");
     let mut late = Clocked::held_by(holder);
@@ -114,41 +113,6 @@ fn a_waiter_is_parked_only_while_the_lock_changes_hands() {
     );
     assert_eq!(queue.after(MS).looks(waiter), Step::Ask);
     assert_eq!(queue.queue.first(), Some(waiter), "it is queued now");
-}
-
-#[test]
-fn a_waiter_is_parked_again_if_the_lock_has_changed_hands() {
-    let [holder, waiter, other] = owners();
-    let mut queue = Clocked::held_by(holder);
-    queue.arrives(waiter);
-    let at_most = queue.now.after(PARKS_FOR);
-    let mut checks = 0;
-    while queue.now < at_most {
-        let Step::Wait(until) = queue.looks(waiter) else {
-            panic!("the waiter asks after {checks} checks");
-        };
-        assert!(until > queue.now && until <= at_most);
-        queue.apply(Event::Acquired([holder, other][checks % 2]));
-        queue.now = until;
-        queue.apply(Event::Acquired([other, holder][checks % 2]));
-        checks += 1;
-    }
-    assert_eq!(checks, 4, "10, 50, 90 and 100 ms");
-    assert_eq!(queue.looks(waiter), Step::Ask, "its time is over");
-}
-
-#[test]
-fn a_waiter_that_is_parked_again_keeps_its_place() {
-    let [holder, first, second] = owners();
-    let mut queue = Clocked::held_by(holder);
-    queue.arrives(first);
-    queue.after(PARKED_FOR / 2).arrives(second);
-    queue
-        .after(PARKED_FOR / 2)
-        .apply(Event::Acquired(AttemptId::random()));
-    assert!(matches!(queue.looks(first), Step::Wait(_)));
-    queue.apply(Event::Acquired(holder));
-    assert_eq!(queue.names(holder).owner, first);
 }
 
 #[test]
@@ -176,7 +140,7 @@ fn who_may_not_be_parked_or_holds_the_lock_itself_asks_at_once() {
     assert_eq!(queue.arrives(holder), Step::Ask);
     let hurried = Arrival {
         can_be_named: true,
-        parks_for: PARKED_FOR - MS,
+        may_park: false,
     };
     assert_eq!(queue.apply(Event::Arrives(waiter, hurried)).step, Step::Ask);
 }
@@ -253,8 +217,8 @@ fn who_is_late_is_not_asked_for() {
     queue.after(PARKED_FOR / 2).arrives(next);
     let effects = queue.after(PARKED_FOR / 2).release(holder);
     assert_eq!(effects.successor.unwrap().owner, next);
-    assert!(matches!(queue.looks(late), Step::Wait(_)), "its task runs");
-    assert_eq!(queue.names(next).owner, late);
+    assert_eq!(effects.wake, [], "its timer wakes it");
+    assert_eq!(queue.looks(late), Step::Ask);
 }
 
 #[test]

@@ -18,14 +18,8 @@ pub(super) struct Waiter {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum State {
-    Parked {
-        until: LeaseInstant,
-        at_most: LeaseInstant,
-    },
-    Named {
-        until: LeaseInstant,
-        expiry: u64,
-    },
+    Parked { until: LeaseInstant },
+    Named { until: LeaseInstant, expiry: u64 },
     Requesting,
     Queued,
     Granted(LocalGrant),
