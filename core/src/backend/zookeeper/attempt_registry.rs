@@ -170,3 +170,29 @@ impl AttemptRegistry {
         (due, next)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_reaper_is_notified_only_of_an_entry_that_ends_before_its_next_check() {
+        let registry = AttemptRegistry::default();
+        let notifies = |pause: Duration| {
+            let key = Key::new("", "k").unwrap();
+            let attempt = Attempt::new(key, Duration::from_secs(60), true);
+            registry.enter(&attempt, 1, LeaseInstant::now().after(pause));
+            let notified = registry.deadline_changed.notified().now_or_never();
+            notified.is_some()
+        };
+        let (early, late) = (RETRY / 2, RETRY * 2);
+        assert_eq!(registry.due().1, None);
+        assert!(notifies(late), "the reaper waits for the first entry");
+        assert_eq!(registry.due().1, Some(LeaseInstant::now().after(RETRY)));
+        assert!(!notifies(late), "the next check finds it in time");
+        assert!(notifies(early));
+        assert_eq!(registry.due().1, Some(LeaseInstant::now().after(early)));
+    }
+}
