@@ -164,7 +164,7 @@ pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> 
         return;
     }
     // On a busy machine, a renewal by a database may take half a second.
-    let ttl = short_ttl(&backend) * 8;
+    let ttl = (short_ttl(&backend) * 3).max(Duration::from_millis(2_400));
     let (here, there) = (LockManager::new(backend), manager(&connect).await);
     let key = fresh_name("downgraded");
     let reader = loop {
@@ -181,8 +181,7 @@ pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> 
         }
     };
     let other = there.rw_lock(&key).read().acquire().await.expect("acquire");
-    // Without a renewal, the lease has ended by now.
-    sleep(ttl * 3 / 2).await;
+    sleep(ttl * 3).await;
     for reads in [reader.handle(), other.handle()] {
         reads.check().expect("the watchdog renews the lease");
     }

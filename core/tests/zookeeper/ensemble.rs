@@ -87,7 +87,7 @@ async fn nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the
 
 /// A release by the waiter's session confirms the waiter's lock only if no other node was in front.
 #[tokio::test]
-async fn a_follower_that_is_cut_off_lets_nobody_in_because_of_a_release_behind_another_holder() {
+async fn a_release_behind_another_holder_does_not_confirm_a_waiter_at_a_follower_that_is_cut_off() {
     let three = start().await;
     let leader = three.nodes()[three.leader().await.unwrap()].address();
     let follower = three.follower().await.unwrap();

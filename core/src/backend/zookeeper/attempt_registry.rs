@@ -88,7 +88,7 @@ impl AttemptRegistry {
     }
 
     /// Returns [`CreatedNode::is_released`] of a node, if this session created the node.
-    pub(super) fn is_released(&self, session: u64, node: &QueueNode) -> Option<Arc<AtomicBool>> {
+    pub(super) fn release_mark(&self, session: u64, node: &QueueNode) -> Option<Arc<AtomicBool>> {
         let entry = self.get(node.owner?)?;
         let facts = entry.facts.lock();
         match &facts.at {

@@ -32,7 +32,8 @@ pub(super) async fn find_or_create(
     if let Some(own) = found {
         entry.facts.lock().at = NodeLocation::There(own.clone());
         // A confirmed release by this session proves that the leader knew the session when the attempt's node became
-        // the first in the queue. The queue includes this release.
+        // the first in the queue. The queue includes this release. The proof counts once: after an error, the attempt
+        // checks with the leader.
         let is_confirmed = is_released.is_some_and(|it| it.load(Ordering::Acquire))
             && session.is_recently_confirmed();
         let paths = [own.path.clone()];

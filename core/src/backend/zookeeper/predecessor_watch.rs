@@ -77,7 +77,7 @@ pub(super) async fn hold_or_watch(
             QueuePosition::OtherKind => return Ok(NodeOutcome::OtherKind),
             QueuePosition::Behind(before) => {
                 let path = format!("{}/{}", container(&entry.key), before.name);
-                let is_released = parts.registry.is_released(session.number, before);
+                let is_released = parts.registry.release_mark(session.number, before);
                 if let Some((_, watched)) = session.watched_data(&path).await? {
                     watch(parts, entry, watched, is_released);
                     return Ok(NodeOutcome::Busy);

@@ -78,6 +78,7 @@ impl Engine {
             return FirstStep::Over(hold.map_err(NotAcquired::from));
         }
         let mut search = AcquireLoop::new(attempt_guard, answer, options, patience, started);
+        // The block owns the loop. As an argument of an async function, the loop would be in the future twice.
         FirstStep::Wait(Box::pin(async move { search.run(wanted).await }))
     }
 }

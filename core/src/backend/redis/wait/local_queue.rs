@@ -333,7 +333,10 @@ impl LocalQueue {
             }
             // If the release contained a request for a waiter that is `Gone` now, its cleanup releases the lock.
             (ReleaseEnd::Passed(_), None) if expiry.is_some() => return,
-            (_, Some(_)) if expiry.is_some() => self.ask_and_wake(owner),
+            (_, Some(_)) if expiry.is_some() => {
+                self.ask(owner);
+                self.effects.wake.push((owner, Wake::Now));
+            }
             (ReleaseEnd::Unheard, Some(_)) => self.effects.wake.push((owner, Wake::Now)),
             (ReleaseEnd::Unawaited, _) => self.requeue(),
             _ => {}
@@ -363,11 +366,6 @@ impl LocalQueue {
                 }
             }
         }
-    }
-
-    fn ask_and_wake(&mut self, owner: AttemptId) {
-        self.ask(owner);
-        self.effects.wake.push((owner, Wake::Now));
     }
 
     /// Moves a waiter to the end of the queue, and makes the waiter send a request.
