@@ -63,8 +63,9 @@ use self::waiters::Waiters;
 ///
 /// The waiters of a key in one process share their statements, whatever the number of waiters is:
 ///
-/// - One waiter polls the row for all. While notifications arrive, it polls every 5 s and when the lease ends. Otherwise
-///   the first poll is after 20 ms, and the pauses double up to 320 ms. They are short again when the holder changes.
+/// - One waiter polls the row for all. The first poll is after 20 ms. While notifications arrive, the next polls are
+///   every 5 s and when the lease ends. Otherwise the pauses double up to 320 ms. They are short again when the holder
+///   changes.
 /// - One waiter renews the positions of all about every 5 s, with two statements.
 ///
 /// The positions of a process that crashes expire after 15 s. A waiter that does not confirm a grant loses it after 2 s,

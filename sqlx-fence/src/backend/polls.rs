@@ -27,10 +27,16 @@ pub(super) struct Polls {
     /// The beginning of the last poll.
     last: Instant,
     pause: Duration,
-    /// The time at which a lease or a grant ends, so that another waiter may acquire the lock.
-    expiry: Option<Instant>,
+    /// What the last successful poll has read.
+    seen: Option<Seen>,
+}
+
+#[derive(Debug)]
+struct Seen {
     /// The last token, which changes with the holder.
     token: i64,
+    /// The time at which a lease or a grant ends, so that another waiter may acquire the lock.
+    expiry: Option<Instant>,
 }
 
 impl Default for Polls {
@@ -38,21 +44,23 @@ impl Default for Polls {
         Self {
             last: Instant::now(),
             pause: FIRST_PAUSE,
-            expiry: None,
-            token: 0,
+            seen: None,
         }
     }
 }
 
 impl Polls {
-    /// Returns the time of the next poll. Notifications arrive since `notified`.
+    /// Returns the time of the next poll. Notifications arrive since `notified`. Nothing notifies of the end of a lease,
+    /// so the first poll is soon even then.
     pub(super) fn next(&self, notified: Option<Instant>) -> Instant {
-        if notified.is_some_and(|since| since < self.last) {
-            let next = self.last + NOTIFIED_PAUSE;
-            self.expiry
-                .map_or(next, |it| it.clamp(self.last + FIRST_PAUSE, next))
-        } else {
-            self.last + self.pause
+        let is_notified = notified.is_some_and(|since| since < self.last);
+        match self.seen.as_ref().filter(|_| is_notified) {
+            Some(seen) => {
+                let next = self.last + NOTIFIED_PAUSE;
+                let expiry = seen.expiry.unwrap_or(next);
+                expiry.clamp(self.last + FIRST_PAUSE, next)
+            }
+            None => self.last + self.pause,
         }
     }
 
@@ -69,9 +77,10 @@ impl Polls {
 
     /// Updates the schedule after a poll. The polls are frequent again if the holder has changed.
     pub(super) fn end(&mut self, token: i64, expires_in: Option<Duration>) {
-        self.expiry = expires_in.map(|it| Instant::now() + it);
-        if self.token != token {
-            (self.token, self.pause) = (token, FIRST_PAUSE);
+        if self.seen.as_ref().is_none_or(|it| it.token != token) {
+            self.pause = FIRST_PAUSE;
         }
+        let expiry = expires_in.map(|it| Instant::now() + it);
+        self.seen = Some(Seen { token, expiry });
     }
 }

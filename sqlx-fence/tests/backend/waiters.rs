@@ -148,25 +148,40 @@ async fn a_dead_waiter_loses_its_grant() {
     );
 }
 
-/// Checks that a poll begins the grant of a dead waiter when the lease of a dead holder ends.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dead_waiter_of_a_dead_holder_loses_its_grant() {
+/// Checks that a waiter acquires the lock after the lease of a dead holder and the grant of a dead waiter.
+async fn a_dead_waiter_of_a_dead_holder_loses_its_grant<DB: LockDatabase>(
+    died: &SqlBackend<DB>,
+    backend: &SqlBackend<DB>,
+) {
     const LEASE: Duration = Duration::from_millis(500);
-    let file = crate::sqlite::LockFile::create().await;
-    let key = Key::new("", "dead").unwrap();
-    let died = SqlBackend::<Sqlite>::new(file.pool.clone());
-    take(&died, &Attempt::new(key.clone(), LEASE, false)).await;
-    queue(&died, &Attempt::new(key.clone(), TTL, true)).await;
-    let (backend, living) = (
-        SqlBackend::<Sqlite>::new(file.pool.clone()),
-        Attempt::new(key, TTL, true),
-    );
+    let key = Key::new("", "both dead").unwrap();
+    take(died, &Attempt::new(key.clone(), LEASE, false)).await;
+    queue(died, &Attempt::new(key.clone(), TTL, true)).await;
+    let living = Attempt::new(key, TTL, true);
     let begin = Instant::now();
-    queue_for(&backend, &living).await;
+    queue_for(backend, &living).await;
     let waited = begin.elapsed();
     // The lease, the grant of 2 s, and a poll after each of them.
     assert!(waited >= Duration::from_secs(2), "{waited:?}");
     assert!(waited < LEASE + Duration::from_secs(3), "{waited:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_waiter_of_a_dead_holder_loses_its_grant_on_sqlite() {
+    let file = crate::sqlite::LockFile::create().await;
+    let backends = [(); 2].map(|()| SqlBackend::<Sqlite>::new(file.pool.clone()));
+    a_dead_waiter_of_a_dead_holder_loses_its_grant(&backends[0], &backends[1]).await;
+}
+
+/// Checks the same while notifications arrive, because waiters then poll only every 5 s if they know of no lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_waiter_of_a_dead_holder_loses_its_grant_on_postgres() {
+    let pool = crate::postgres::pool("both dead").await;
+    let pair = Pair::<Postgres>::queue(&pool, "listening").await;
+    let listening = pair.wait();
+    sleep(CONNECTED).await;
+    a_dead_waiter_of_a_dead_holder_loses_its_grant(&pair.here, &pair.there).await;
+    listening.abort();
 }
 
 /// Checks the order of many waiters of two processes.
