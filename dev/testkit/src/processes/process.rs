@@ -1,6 +1,7 @@
 //! A started program.
 
 use std::io;
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
@@ -24,7 +25,21 @@ impl Process {
     /// # Errors
     ///
     /// Returns [`ProcessError::Start`] if it cannot be started.
-    pub fn start(mut command: Command) -> Result<Self, ProcessError> {
+    pub fn start(command: Command) -> Result<Self, ProcessError> {
+        Self::guarded(command, None)
+    }
+
+    /// Starts a command in a temporary folder, which is removed if this process dies.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ProcessError::Start`] if it cannot be started.
+    pub fn start_in(folder: &Path, mut command: Command) -> Result<Self, ProcessError> {
+        command.current_dir(folder);
+        Self::guarded(command, Some(folder))
+    }
+
+    fn guarded(mut command: Command, folder: Option<&Path>) -> Result<Self, ProcessError> {
         let program = command.get_program().to_string_lossy().into_owned();
         let cannot = |source| ProcessError::Start {
             program: program.clone(),
@@ -36,7 +51,7 @@ impl Process {
             kill_guard: None,
             child,
         };
-        process.kill_guard = Some(KillGuard::of(process.pid()).map_err(cannot)?);
+        process.kill_guard = Some(KillGuard::of(process.pid(), folder).map_err(cannot)?);
         Ok(process)
     }
 

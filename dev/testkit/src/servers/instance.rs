@@ -19,8 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// The common part of all test servers. The server is killed when this value is dropped, and when the test process ends
-/// in any way.
+/// The common part of all test servers. The server is killed, and its folder is removed, when this value is dropped, and
+/// when the test process ends in any way.
 #[derive(Debug)]
 #[must_use = "the server is killed when this is dropped"]
 pub struct Instance {
@@ -90,12 +90,8 @@ impl Instance {
         certificates: Option<&Certificates>,
     ) -> Result<(), ServerError> {
         let (output, errors) = self.folder.prepare(certificates)?;
-        command
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(output)
-            .stderr(errors);
-        *self.process.lock() = Some(Process::start(command)?);
+        command.stdin(Stdio::null()).stdout(output).stderr(errors);
+        *self.process.lock() = Some(Process::start_in(self.folder.path(), command)?);
         Ok(())
     }
 

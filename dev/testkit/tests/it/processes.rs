@@ -134,17 +134,19 @@ const PART: &str = "LEASEHOLD_TESTKIT_PART";
 #[test]
 fn part_of_the_next() -> Outcome {
     if env::var_os(PART).is_some() {
+        let folder = tempfile::tempdir()?.keep();
+        std::fs::write(folder.join("file"), "")?;
         let mut command = Command::new("sleep");
         command.arg("60");
-        let process = Process::start(command)?;
-        println!("\npid {}", process.pid());
+        let process = Process::start_in(&folder, command)?;
+        println!("\npid {} {}", process.pid(), folder.display());
         thread::sleep(Duration::from_secs(60));
     }
     Ok(())
 }
 
 #[tokio::test]
-async fn processes_die_with_a_killed_test() -> Outcome {
+async fn processes_and_their_folders_end_with_a_killed_test() -> Outcome {
     let mut child = ChildProcess::of(env::current_exe()?)
         .args(["--exact", "processes::part_of_the_next", "--nocapture"])
         .env(PART, "yes")
@@ -152,13 +154,18 @@ async fn processes_die_with_a_killed_test() -> Outcome {
     let line = child
         .line_where(SOON, |line| line.starts_with("pid "))
         .await?;
-    let pid: u32 = line.trim_start_matches("pid ").parse()?;
-    assert!(Path::new(&format!("/proc/{pid}")).exists());
+    let told = line.trim_start_matches("pid ").split_once(' ');
+    let (pid, folder) = told.ok_or("there is no folder")?;
+    let (pid, folder) = (pid.parse()?, Path::new(folder));
+    assert!(Path::new(&format!("/proc/{pid}")).exists() && folder.exists());
     child.kill();
     let begin = Instant::now();
     // The new parent process may leave it as a zombie.
-    while !matches!(state(pid), None | Some('Z')) {
-        assert!(begin.elapsed() < SOON, "{pid} still runs");
+    while !matches!(state(pid), None | Some('Z')) || folder.exists() {
+        assert!(
+            begin.elapsed() < SOON,
+            "{pid} still runs, or {folder:?} is still there"
+        );
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
     Ok(())
