@@ -25,7 +25,7 @@
 //! | event | effect |
 //! |---|---|
 //! | `Acquired` | the owner becomes the holder, and leaves this queue |
-//! | `Arrives` | a new waiter is `Parked` if another attempt became the holder less than [`PARKED_FOR`] ago, and otherwise `Requesting`. A waiter that is `Gone` asks |
+//! | `Arrives` | a new waiter is `Parked` if another attempt became the holder less than [`PARKED_FOR`] ago. It is also `Parked` if another waiter is, for the same time, so that it does not overtake that waiter. Otherwise it is `Requesting`. A waiter that is `Gone` asks |
 //! | `Looks` | a waiter that has been `Parked` or `Named` for too long asks. A waiter that is `Granted` takes the grant |
 //! | `Queued` | a waiter that is `Requesting` becomes `Queued`, and its future ends |
 //! | `AttemptDropped` | a waiter that is `Parked` or `Named` becomes `Gone`; others leave |
@@ -245,14 +245,25 @@ impl LocalQueue {
             alone_since: now,
         };
         let others = self.holder.filter(|it| it.owner != owner);
-        if arrival.may_park && others.is_some_and(|it| it.is_recent(now)) {
-            let until = now.after(PARKED_FOR);
+        let until = match others.is_some_and(|it| it.is_recent(now)) {
+            true => Some(now.after(PARKED_FOR)),
+            false => self.parked_until().filter(|it| now < *it),
+        };
+        if let Some(until) = until.filter(|_| arrival.may_park) {
             waiter.state = State::Parked { until };
             self.parked.push_back(waiter);
             return Step::Wait(until);
         }
         self.in_line.push_back(waiter);
         Step::Ask
+    }
+
+    /// Returns the time at which the last waiter that is `Parked` asks.
+    fn parked_until(&self) -> Option<LeaseInstant> {
+        self.parked.iter().rev().find_map(|it| match it.state {
+            State::Parked { until } => Some(until),
+            _ => None,
+        })
     }
 
     fn look(&mut self, owner: AttemptId, now: LeaseInstant) -> Step {

@@ -116,6 +116,20 @@ fn nobody_is_parked_for_long() {
 }
 
 #[test]
+fn a_late_waiter_is_parked_for_as_long_as_the_waiter_before_it() {
+    let [holder, first, second, third] = owners();
+    let mut queue = Clocked::held_by(holder);
+    queue.after(PARKED_FOR - MS);
+    let until = queue.now.after(PARKED_FOR);
+    assert_eq!(queue.arrives(first), Step::Wait(until));
+    assert_eq!(
+        queue.after(PARKED_FOR - MS).arrives(second),
+        Step::Wait(until)
+    );
+    assert_eq!(queue.after(MS).arrives(third), Step::Ask, "it is over");
+}
+
+#[test]
 fn waiters_that_were_parked_have_the_order_of_their_requests() {
     let [holder, first, second, third] = owners();
     let mut queue = Clocked::held_by(holder);
