@@ -60,7 +60,7 @@ pub(crate) async fn locks_outlive_a_password(
     on_each(servers, &[&["ACL", "SETUSER", USER][..], &rights].concat()).await;
     let (replace, password) = watch::channel("first".to_owned());
     let locks = connect(Rotating(password)).await;
-    let guard = locks.lock("k").acquire().await.unwrap();
+    let guard = locks.lock("rotating").acquire().await.unwrap();
 
     set_password(servers, "second").await;
     replace.send("second".to_owned()).unwrap();
@@ -77,7 +77,7 @@ pub(crate) async fn locks_outlive_a_password(
     set_password(servers, "third").await;
     let refused = timeout(Duration::from_secs(20), async {
         loop {
-            match locks.lock("k").wait(Duration::ZERO).acquire().await {
+            match locks.lock("rotating").wait(Duration::ZERO).acquire().await {
                 Err(Error::Backend { source, .. }) if in_words(&source).contains(REFUSED) => {
                     return;
                 }
@@ -89,7 +89,7 @@ pub(crate) async fn locks_outlive_a_password(
     refused.await.expect("an old password is accepted");
     replace.send("third".to_owned()).unwrap();
     let wait = Duration::from_secs(20);
-    let next = locks.lock("k").wait(wait).acquire().await.unwrap();
+    let next = locks.lock("rotating").wait(wait).acquire().await.unwrap();
     next.release().await.unwrap();
     locks.shutdown().await.unwrap();
 }

@@ -21,7 +21,13 @@ const MARK: &str = "leasehold-test-binary ";
 const BUILDING: [&str; 1] = ["ui"];
 
 /// The binaries whose many tests mostly wait for leases to end. They get more test threads than the machine has cores.
-const WAITING: [&str; 1] = ["leasehold-sqlx backend"];
+const WAITING: [&str; 5] = [
+    "leasehold cluster",
+    "leasehold redis",
+    "leasehold redlock",
+    "leasehold sentinel",
+    "leasehold-sqlx backend",
+];
 
 /// The number of test threads of such a binary.
 const MANY_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "8");
