@@ -7,14 +7,20 @@ use std::time::{Duration, SystemTime};
 use leasehold::Key;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend};
 use leasehold_sqlx::{LockDatabase, SqlBackend, ddl};
+use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use leasehold_testkit::servers::MariaDbServer;
 use sqlx::mysql::MySqlPoolOptions;
+use sqlx::pool::PoolOptions;
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{
-    AssertSqlSafe, Executor, MySqlPool, PgPool, Pool, SqlitePool, Transaction, query, query_scalar,
+    AssertSqlSafe, Connection, Executor, MySql, MySqlPool, PgPool, Pool, Postgres, SqlitePool,
+    Transaction, query, query_scalar,
 };
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::sqlite::LockFile;
+
+type OptionsOf<DB> = <<DB as sqlx::Database>::Connection as Connection>::Options;
 
 const TTL: Duration = Duration::from_secs(30);
 /// `MariaDB` shows the same waiting transactions again if they were read within the last 100 ms.
@@ -184,6 +190,63 @@ macro_rules! late_statements {
             }
         )+
     };
+}
+
+/// Delivers the statement of a dropped attempt after its cleanup. `link` opens a connection through `proxy`, and `direct`
+/// does not.
+async fn a_statement_delivered_after_its_cleanup_does_not_acquire<DB: LockDatabase>(
+    link: OptionsOf<DB>,
+    direct: OptionsOf<DB>,
+    proxy: Proxy,
+) {
+    for name in ["delivered:released", "delivered:new"] {
+        // Without a test of the connection, the first held message is the statement.
+        let pool = PoolOptions::<DB>::new().test_before_acquire(false);
+        let pool = pool.max_connections(1);
+        let pool = pool.connect_with(link.clone()).await.unwrap();
+        let (backend, first) = backend(&pool, "delivered:released").await;
+        // Now the connection has the prepared statement.
+        release(&pool, &backend, &first).await;
+        pool.set_connect_options(direct.clone());
+
+        proxy.set(Direction::ToServer, Traffic::Hold);
+        let key = Key::new("", name).unwrap();
+        let late = Attempt::new(key.clone(), TTL, false);
+        let mut attempt = backend.attempt(&late);
+        let held = proxy.until("the statement is held", |it| it.held > 0);
+        tokio::select! {
+            answer = &mut attempt => panic!("{answer:?}"),
+            held = held => drop(held.unwrap()),
+        }
+        drop(attempt);
+        backend.cleanup(&late).await.unwrap();
+        proxy.deliver_held().await.unwrap();
+        let closed = proxy.until("the connection is closed", |it| it.open == 0);
+        closed.await.unwrap();
+        let seen = backend.inspect(&key).await.unwrap();
+        assert!(seen.is_free(), "{name}: {seen:?}");
+        pool.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_delivered_after_its_cleanup_does_not_acquire_on_postgres() {
+    let direct: PgConnectOptions = crate::postgres::url().await.parse().unwrap();
+    let proxy = Proxy::start_bytes(direct.get_port()).await.unwrap();
+    let link = direct.clone().port(proxy.port());
+    a_statement_delivered_after_its_cleanup_does_not_acquire::<Postgres>(link, direct, proxy).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_statement_delivered_after_its_cleanup_does_not_acquire_on_mariadb() {
+    let server = MariaDbServer::start().await.unwrap();
+    let proxy = Proxy::start_bytes(server.port()).await.unwrap();
+    let [link, direct] = [proxy.port(), server.port()].map(|port| server.url_at(port));
+    let (link, direct) = (link.parse().unwrap(), direct.parse().unwrap());
+    let pool = MySqlPool::connect_with(direct).await.unwrap();
+    ddl::create_locks(&pool).await.unwrap();
+    let direct = pool.connect_options().as_ref().clone();
+    a_statement_delivered_after_its_cleanup_does_not_acquire::<MySql>(link, direct, proxy).await;
 }
 
 late_statements! {

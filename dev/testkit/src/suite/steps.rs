@@ -104,12 +104,16 @@ fn each_feature(member: &Member) -> Vec<Step> {
     steps
 }
 
-/// Packages all published crates, and builds each package only from its packaged files.
+/// Packages all published crates, and builds each package only from its packaged files. The settings of this workspace do
+/// not apply to that build, and nobody debugs it.
 fn package<'a>(published: impl Iterator<Item = &'a Member>) -> Work {
     let names: String = published
         .map(|it| format!(" --package {}", it.name))
         .collect();
-    command(&format!("package --allow-dirty{names}"))
+    let mut job = cargo_job(&format!("package --allow-dirty{names}"));
+    job.env
+        .push(("CARGO_PROFILE_DEV_DEBUG".to_owned(), "false".to_owned()));
+    Work::Command(job)
 }
 
 fn readme(workspace: &Workspace) -> Vec<Step> {

@@ -66,7 +66,8 @@ fn lists_every_step() -> Outcome {
         ),
         (
             "package",
-            "cargo package --allow-dirty --package house".to_owned(),
+            "CARGO_PROFILE_DEV_DEBUG=\"false\" cargo package --allow-dirty --package house"
+                .to_owned(),
         ),
         (
             "tests",
