@@ -267,8 +267,8 @@
 //! - Waiters of one key are served first come, first served across all processes: in process, on Redis and on
 //!   `ZooKeeper`. On Redis there is one exception: a waiter that arrives within 10 ms after another task of its process
 //!   acquired the lock. That waiter joins the queue after 10 ms, or when that holder has received the reply to its
-//!   release. A waiter of the same process that arrives in the meantime joins with it. Waiters of other processes that
-//!   arrive before then are served first.
+//!   release. A waiter of the same process that arrives in the meantime joins with it, unless the process stalls for
+//!   longer than that. Waiters of other processes that arrive before then are served first.
 //!   `leasehold::conformance::contract::first_come_first_served`,
 //!   `leasehold_nemesis::processes::order::of_20_000_grants_none_is_out_of_turn_whatever_the_clients_clocks_say`,
 //!   `leasehold_model::holds::two_processes`, `leasehold::redis::parked::who_stands_in_line_is_served_before`

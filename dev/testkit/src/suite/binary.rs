@@ -21,10 +21,8 @@ const MARK: &str = "leasehold-test-binary ";
 const BUILDING: [&str; 1] = ["ui"];
 
 /// The binaries whose many tests mostly wait for leases to end. They get more test threads than the machine has cores.
-const WAITING: [&str; 5] = [
+const WAITING: [&str; 3] = [
     "leasehold cluster",
-    "leasehold redis",
-    "leasehold redlock",
     "leasehold sentinel",
     "leasehold-sqlx backend",
 ];
