@@ -267,11 +267,12 @@
 //! - Waiters of one key are served first come, first served across all processes: in process, on Redis and on
 //!   `ZooKeeper`. On Redis there is one exception: a waiter that arrives within 10 ms after another task of its process
 //!   acquired the lock. That waiter joins the queue after 10 ms, or when that holder has received the reply to its
-//!   release. A waiter of the same process that arrives in the meantime joins with it, unless the process stalls for
-//!   longer than that. Waiters of other processes that arrive before then are served first.
+//!   release. Waiters of other processes that arrive before then are served first. Later waiters of the same process
+//!   are served after it. If the process stalls for 10 ms between their arrivals, their order may differ.
 //!   `leasehold::conformance::contract::first_come_first_served`,
 //!   `leasehold_nemesis::processes::order::of_20_000_grants_none_is_out_of_turn_whatever_the_clients_clocks_say`,
-//!   `leasehold_model::holds::two_processes`, `leasehold::redis::parked::who_stands_in_line_is_served_before`
+//!   `leasehold_model::holds::two_processes`, `leasehold::redis::parked::who_stands_in_line_is_served_before`,
+//!   `leasehold::backend::redis::wait::local_queue::tests::a_late_waiter_is_parked_for_as_long_as_the_waiter_before_it`
 //! - A waiting writer blocks new readers, and a waiter for many permits is not overtaken by waiters for few.
 //!   `leasehold::redis::sharing::readers_who_overlap_never_starve_a_writer`,
 //!   `leasehold::conformance::kinds::permits_are_served_in_turn`

@@ -27,7 +27,7 @@ const CALLS: u64 = 16;
 /// The number of waiters in the queue.
 const IN_LINE: usize = 80;
 
-/// The time after an acquisition within which waiters of the same process do not join the queue at once.
+/// The time after an acquisition in which a new waiter of the same process may be parked.
 const PARKED_FOR: Duration = Duration::from_millis(10);
 
 /// The number of one request that is sent in a batch.
@@ -555,7 +555,7 @@ async fn those_who_ask_at_once_wait_in_the_order_in_which_they_asked() {
     let server = Server::start().await;
     let locks = server.locks().await;
     let guard = locks.lock("k").acquire().await.unwrap();
-    // Earlier waiters of this process would be parked, and then ask when their tasks run.
+    // A parked waiter asks only when its task runs.
     sleep(PARKED_FOR).await;
     let (sender, mut served) = mpsc::unbounded_channel();
     let waiting = join_all((0..IN_LINE).map(|number| {

@@ -104,8 +104,8 @@ fn each_feature(member: &Member) -> Vec<Step> {
     steps
 }
 
-/// Packages all published crates, and builds each package only from its packaged files. The settings of this workspace do
-/// not apply to that build, and nobody debugs it.
+/// Packages all published crates, and builds each package only from its packaged files. The profiles of this workspace do
+/// not apply to that build, so a variable switches off the debug information.
 fn package<'a>(published: impl Iterator<Item = &'a Member>) -> Work {
     let names: String = published
         .map(|it| format!(" --package {}", it.name))

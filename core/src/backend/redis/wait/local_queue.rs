@@ -25,7 +25,7 @@
 //! | event | effect |
 //! |---|---|
 //! | `Acquired` | the owner becomes the holder, and leaves this queue |
-//! | `Arrives` | a new waiter is `Parked` if another attempt became the holder less than [`PARKED_FOR`] ago. It is also `Parked` if another waiter is, for the same time, so that it does not overtake that waiter. Otherwise it is `Requesting`. A waiter that is `Gone` asks |
+//! | `Arrives` | a new waiter is `Parked` if another attempt became the holder less than [`PARKED_FOR`] ago. If another waiter is still `Parked`, the new waiter is `Parked` until the same time, so that it does not overtake. Otherwise it is `Requesting`. A waiter that is `Gone` asks |
 //! | `Looks` | a waiter that has been `Parked` or `Named` for too long asks. A waiter that is `Granted` takes the grant |
 //! | `Queued` | a waiter that is `Requesting` becomes `Queued`, and its future ends |
 //! | `AttemptDropped` | a waiter that is `Parked` or `Named` becomes `Gone`; others leave |
