@@ -11,7 +11,6 @@ use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use leasehold_testkit::servers::MariaDbServer;
 use sqlx::mysql::MySqlPoolOptions;
 use sqlx::pool::PoolOptions;
-use sqlx::postgres::PgConnectOptions;
 use sqlx::{
     AssertSqlSafe, Connection, Executor, MySql, MySqlPool, PgPool, Pool, Postgres, SqlitePool,
     Transaction, query, query_scalar,
@@ -231,7 +230,8 @@ async fn a_statement_delivered_after_its_cleanup_does_not_acquire<DB: LockDataba
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_delivered_after_its_cleanup_does_not_acquire_on_postgres() {
-    let direct: PgConnectOptions = crate::postgres::url().await.parse().unwrap();
+    let place = <Place<PgPool, ()>>::create("delivered").await;
+    let direct = place.pool.connect_options().as_ref().clone();
     let proxy = Proxy::start_bytes(direct.get_port()).await.unwrap();
     let link = direct.clone().port(proxy.port());
     a_statement_delivered_after_its_cleanup_does_not_acquire::<Postgres>(link, direct, proxy).await;
@@ -239,13 +239,10 @@ async fn a_statement_delivered_after_its_cleanup_does_not_acquire_on_postgres() 
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_statement_delivered_after_its_cleanup_does_not_acquire_on_mariadb() {
-    let server = MariaDbServer::start().await.unwrap();
-    let proxy = Proxy::start_bytes(server.port()).await.unwrap();
-    let [link, direct] = [proxy.port(), server.port()].map(|port| server.url_at(port));
-    let (link, direct) = (link.parse().unwrap(), direct.parse().unwrap());
-    let pool = MySqlPool::connect_with(direct).await.unwrap();
-    ddl::create_locks(&pool).await.unwrap();
-    let direct = pool.connect_options().as_ref().clone();
+    let place = <Place<MySqlPool, MariaDbServer>>::create("delivered").await;
+    let direct = place.pool.connect_options().as_ref().clone();
+    let proxy = Proxy::start_bytes(direct.get_port()).await.unwrap();
+    let link = direct.clone().port(proxy.port());
     a_statement_delivered_after_its_cleanup_does_not_acquire::<MySql>(link, direct, proxy).await;
 }
 
