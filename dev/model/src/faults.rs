@@ -124,7 +124,7 @@ fn cost_of_death(world: &World, setup: &Setup, who: usize) -> u8 {
     } else if world.server.is_held_by(who) {
         // The rest of its grant, which the others do not know about.
         cost += world.server.left + setup.missed_look();
-    } else if world.server.has_live_place(who) && process_lives {
+    } else if world.server.has_live_place(who) && process_lives && !setup.unfair {
         // The attempt may be granted the lock without confirming it.
         cost += times.grant + setup.missed_look();
     }

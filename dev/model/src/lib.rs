@@ -58,9 +58,10 @@
 //! time. For a dead holder it is the rest of its lease. If the waiters are not the first ones of their processes, a
 //! refresh interval is added. For a waiter that died in the queue of a living process, or that was not notified, it is
 //! a grant and a refresh interval. For a waiter that died with its process it is nothing, because the server skips it.
-//! For a deleted key it is a refresh interval. These bounds are tight: each such world has a run in which the lock is
-//! idle for the whole allowed time. `in-order` is not claimed where notifications are lost, because a waiter that does
-//! not confirm in time moves to the end of the queue.
+//! For a dead waiter without an order (`unfair`) it is also nothing. For a deleted key it is a refresh interval. These
+//! bounds are tight: each such world has a run in which the lock is idle for the whole allowed time. `in-order` is not
+//! claimed where waiters have no order, and where notifications are lost, because a waiter that does not confirm in time
+//! moves to the end of the queue.
 //!
 //! A [`Weakening`] leaves out one rule, and shows that the rule is necessary: without it, exactly the named claims are
 //! violated. Each world has [`Reachable`] events that must occur in it, so no claim holds only because nothing happens.
@@ -69,6 +70,7 @@
 //!
 //! - More than three attempts, or more than one lock. Time is a small number of ticks, because only the order of the
 //!   durations matters. `short-ttl`, `rounding`, `drifting-clocks` and `old-news` vary this order.
+//! - Waiters with and without an order for the same lock.
 //! - Attempts that do not queue. They behave like attempts that queue and leave immediately.
 //! - How long a waiter is parked. A release may name it, or it may send its own request, at any time. If a release is
 //!   not answered, only the named waiter knows that it was named.

@@ -53,9 +53,10 @@ fn retry_after(world: &World, setup: &Setup, who: usize, seen: Seen) -> u8 {
         .iter()
         .find(|&it| setup.process(it) == setup.process(who));
     let first_here = mine == Some(who) && !setup.without(Weakening::FirstOfProcessLooks);
+    let is_unfair = setup.unfair && !setup.without(Weakening::UnfairAllLook);
     if seen.first {
         expires.min(first_looks)
-    } else if first_here {
+    } else if is_unfair || first_here {
         expires
     } else {
         refresh

@@ -58,6 +58,8 @@ pub struct Setup {
     pub parks: bool,
     /// Whether a release and an acquire of one process may share one call.
     pub batches: bool,
+    /// Whether the attempts wait without an order, as the candidates of an election do.
+    pub unfair: bool,
     /// Whether the attempts run a body once: a holder may record its outcome, and a kept outcome ends an attempt.
     pub once: bool,
     /// The possible faults.

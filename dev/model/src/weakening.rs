@@ -54,6 +54,12 @@ weakenings! {
         in "foreign-delete" breaks InOrder;
     PlaceKeptToConfirm: "place-popped-at-grant", "a waiter loses its place when it is handed the lock",
         in "foreign-delete" breaks InOrder;
+    UnfairHasNoTurn: "unfair-are-granted", "a waiter without an order is handed the lock in its turn",
+        in "unfair" breaks NoStall;
+    UnfairAllNotified: "one-unfair-is-told", "a release wakes only the first of the waiters without an order",
+        in "unfair" breaks NoStall;
+    UnfairAllLook: "one-unfair-looks", "only the first of the waiters without an order looks when a lease runs out",
+        in "unfair" breaks NoStall;
     PassAges: "pass-does-not-age", "a lease that was passed on counts from when its waiter hears of it, not from the release",
         in "passing" breaks Backed;
     PassDrawnByWaiter: "pass-drawn-by-giver", "the token that is passed on is noted as drawn by who gave the lock up",

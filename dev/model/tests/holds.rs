@@ -33,6 +33,7 @@ worlds! {
     two_processes "two-processes"
     long_leases "long-leases"
     parked_two_processes "parked-two-processes"
+    unfair "unfair"
     lost_wake_ups "lost-wake-ups"
     reconnections "reconnections"
     foreign_release "foreign-release"

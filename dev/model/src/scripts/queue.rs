@@ -12,8 +12,12 @@ pub(super) fn dequeue(world: &mut World, owner: usize) {
     world.server.places[owner] = 0;
 }
 
-/// Returns the first waiter in the queue that receives notifications, or that the answer names.
+/// Returns the first waiter in the queue that receives notifications, or that the answer names. A waiter without an
+/// order has no turn.
 pub(super) fn next_waiter(world: &mut World, setup: &Setup, hears: Option<usize>) -> Option<usize> {
+    if is_unfair(setup) {
+        return None;
+    }
     let queue = world.server.queue;
     for waiter in queue.iter() {
         if world.server.places[waiter] == 0 {
@@ -23,6 +27,23 @@ pub(super) fn next_waiter(world: &mut World, setup: &Setup, hears: Option<usize>
         }
     }
     None
+}
+
+/// Returns whether the waiters compete for a free lock.
+fn is_unfair(setup: &Setup) -> bool {
+    setup.unfair && !setup.without(Weakening::UnfairHasNoTurn)
+}
+
+/// Notifies all waiters without an order.
+fn notify_unfair(world: &mut World, setup: &Setup) {
+    let queue = world.server.queue;
+    for waiter in queue.iter().filter(|_| is_unfair(setup)) {
+        if world.server.places[waiter] == 0 {
+            dequeue(world, waiter);
+        } else if publish(world, setup, waiter) && setup.without(Weakening::UnfairAllNotified) {
+            return;
+        }
+    }
 }
 
 /// Makes the next waiter the owner of a free lock for the time of its confirmation.
@@ -39,6 +60,7 @@ pub(super) fn grant_to_confirm(world: &mut World, setup: &Setup, waiter: usize) 
 /// Grants the lock to the next waiter. `successor` need not confirm: the answer contains its token, and the releasing
 /// client notifies it.
 pub(super) fn grant_next(world: &mut World, setup: &Setup, successor: Option<usize>) -> Option<u8> {
+    notify_unfair(world, setup);
     let next = match successor.filter(|&it| world.server.has_live_place(it)) {
         Some(successor) if setup.without(Weakening::PassInOrder) => successor,
         _ => next_waiter(world, setup, successor)?,

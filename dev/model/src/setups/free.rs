@@ -71,6 +71,7 @@ const FREE: Setup = Setup {
     looks_after_expiry: 0,
     parks: false,
     batches: false,
+    unfair: false,
     once: false,
     faults: LATE,
     budget: Budget::NONE,

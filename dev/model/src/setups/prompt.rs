@@ -25,6 +25,7 @@ const PROMPT: Setup = Setup {
     looks_after_expiry: 0,
     parks: false,
     batches: false,
+    unfair: false,
     once: false,
     faults: Faults::NONE,
     budget: Budget::NONE,
@@ -122,6 +123,23 @@ pub(super) const SETUPS: &[Setup] = &[
             Reachable::HandOffConfirmed,
             Reachable::ServedAfterDeath,
         ],
+        ..PROMPT
+    },
+    Setup {
+        name: "unfair",
+        about: "three attempts that wait without an order, in two processes; two die",
+        process_of: [0, 0, 1],
+        unfair: true,
+        budget: TWO_DEATHS,
+        claims: &[
+            Claim::Exclusion,
+            Claim::Backed,
+            Claim::NoGhost,
+            Claim::WaiterKept,
+            Claim::NoStall,
+            Claim::NoSpin,
+        ],
+        reachable: &[Reachable::ServedAfterDeath, Reachable::LongestStall],
         ..PROMPT
     },
     Setup {
