@@ -56,6 +56,8 @@ pub(crate) struct LockOptions {
     /// How long the lock stays taken at least, even if it is released before.
     pub(crate) hold_at_least: Option<Duration>,
     pub(crate) renewal: bool,
+    /// Whether a waiter has its turn in the queue.
+    pub(crate) fair: bool,
     /// Whether an acquire retries temporary errors for its whole wait, even longer than the backend retry timeout.
     pub(crate) outlasts_outages: bool,
     /// Whether the error of an acquire that timed out names the holder.
@@ -73,6 +75,7 @@ impl Default for LockOptions {
             max_hold: None,
             hold_at_least: None,
             renewal: true,
+            fair: true,
             outlasts_outages: false,
             report_holder: false,
             name: None,

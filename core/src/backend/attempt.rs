@@ -20,6 +20,10 @@ pub struct Attempt {
     /// Whether the caller queues if the lock is busy. If this is false and the lock is busy, the backend stores nothing
     /// about the attempt.
     pub queue: bool,
+    /// Whether a waiter has its turn in the queue. If this is false, the backend does not grant the lock to the waiting
+    /// caller in its turn, but notifies the caller of each release. The first caller that then sends its attempt
+    /// acquires the lock. So a waiter that does not respond delays no other waiter. A backend may ignore this.
+    pub fair: bool,
     /// The mode in which to hold the lock.
     pub mode: Mode,
     /// The handover that this attempt accepts; `None` for an attempt that waits for the lock.
@@ -52,6 +56,7 @@ impl Attempt {
             owner,
             ttl,
             queue,
+            fair: true,
             mode: Mode::Exclusive,
             handover: None,
             answer_within: Duration::MAX,
@@ -65,6 +70,13 @@ impl Attempt {
     #[must_use]
     pub const fn in_mode(mut self, mode: Mode) -> Self {
         self.mode = mode;
+        self
+    }
+
+    /// Sets whether a waiter has its turn in the queue. See the field `fair`.
+    #[must_use]
+    pub const fn fair(mut self, fair: bool) -> Self {
+        self.fair = fair;
         self
     }
 

@@ -24,15 +24,24 @@
 //!   expires. The shutdown returns an error.
 //!   `leasehold::election::ends::a_campaign_that_is_neither_polled_nor_dropped_keeps_its_lease_until_it_expires`
 //! - After a crash of the leader, another candidate leads within the TTL and one second. After a resignation and a
-//!   shutdown, it leads within one round trip. A crashed candidate that is first in the queue adds the time of a
-//!   [crashed waiter](crate::guarantees#liveness). Redis passes over a candidate without a connection. So there a
-//!   crashed candidate adds this time only if a connection of its process is half-open, because messages were lost.
+//!   shutdown, it leads within one round trip.
 //!   `leasehold_nemesis::processes::election::on_redis_there_are_never_two_leaders_and_a_new_one_leads_in_time`,
 //!   `leasehold_nemesis::processes::election::on_zookeeper_there_are_never_two_leaders_and_a_new_one_leads_in_time`,
-//!   `leasehold_nemesis::processes::election::a_killed_waiter_delays_the_next_leader_only_if_its_connection_is_half_open`,
 //!   `leasehold::conformance::election::a_shutdown_hands_over`
-//! - A candidate that resigns campaigns again behind all other candidates, except on Redlock.
-//!   `leasehold::election::order::a_candidate_that_resigns_campaigns_again_behind_all_others`
+//! - On Redis and `ZooKeeper`, a candidate that does not respond delays no other candidate. On Redis, this holds for the
+//!   first 1 000 candidates. On `ZooKeeper`, the candidate delays others until its session ends, if it stops responding
+//!   in the milliseconds in which it competes for a free lock. On other backends, a candidate that is first in the queue
+//!   adds the time of a [crashed waiter](crate::guarantees#liveness).
+//!   `leasehold_nemesis::processes::election::silent_candidates_do_not_delay_the_next_leader`,
+//!   `leasehold::redis::unfair::a_silent_waiter_delays_others_only_if_it_has_a_turn`,
+//!   `leasehold::redis::unfair::each_waiter_is_notified_and_one_acquires`,
+//!   `leasehold::redis::unfair::each_waiter_polls_when_the_lease_ends`,
+//!   `leasehold::zookeeper::unfair::a_silent_waiter_delays_others_only_if_it_has_a_turn`,
+//!   `leasehold::zookeeper::unfair::each_waiter_is_notified_and_one_acquires`,
+//!   `leasehold::zookeeper::unfair::a_waiter_that_competes_in_vain_leaves_no_node`
+//! - After a term, another candidate leads, if it responds within 20 ms.
+//!   `leasehold::election::order::a_candidate_that_resigns_campaigns_again_behind_all_others`,
+//!   `leasehold::conformance::election::leaders_that_resign_take_turns`
 //! - A candidate campaigns again after a loss, and retries during an outage of any length, after the first retries at
 //!   most about once per second. `leasehold::conformance::election::a_leader_that_loses_its_lock_campaigns_again`,
 //!   `leasehold::election::outages::a_candidate_outlasts_an_outage_with_at_most_one_request_per_second`

@@ -33,6 +33,8 @@ async fn a_candidate_that_resigns_campaigns_again_behind_all_others() {
         settle().await;
         let expected = [format!("{leader} stops"), format!("{next} leads")];
         assert_eq!(world.log.peek(), expected);
+        // The candidate campaigns again after this time.
+        sleep(Duration::from_millis(20)).await;
     }
     for campaign in campaigns {
         campaign.abort();

@@ -47,4 +47,7 @@ mod suite;
 mod tls;
 mod tokens;
 mod trouble;
+mod unfair;
+#[path = "../unfair/mod.rs"]
+mod unfair_waiters;
 mod waiting;

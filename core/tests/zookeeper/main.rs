@@ -20,4 +20,7 @@ mod suite;
 #[cfg(feature = "zookeeper-tls")]
 mod tls;
 mod unanswered;
+mod unfair;
+#[path = "../unfair/mod.rs"]
+mod unfair_waiters;
 mod within_a_session;

@@ -66,10 +66,11 @@ impl Redis {
     }
 
     /// Returns whether a release may hand the lock to this attempt, and whether the client may park the attempt. An
-    /// attempt must send a request if it is not exclusive, accepts a handover, may end with a recorded outcome,
-    /// requires replicas, or has too little time.
+    /// attempt must send a request if it is not exclusive, has no turn in the queue, accepts a handover, may end with a
+    /// recorded outcome, requires replicas, or has too little time.
     fn arrival(&self, attempt: &Attempt) -> Arrival {
-        let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none() && !attempt.once;
+        let exclusive = attempt.mode == Mode::Exclusive && attempt.fair;
+        let plain = exclusive && attempt.handover.is_none() && !attempt.once;
         let lasts = attempt.ttl >= GRANT_TTL;
         let can_be_named = plain && lasts && self.synced.is_none();
         Arrival {
@@ -105,10 +106,10 @@ impl Redis {
                 let expires = holder_left.unwrap_or(FIRST_LOOKS).min(REFRESH);
                 // The first waiter polls for releases by other programs. The first waiter of each process polls when
                 // the lease expires, because the processes of all earlier waiters may have ended together with the
-                // holder.
+                // holder. A waiter without a turn does not wait for others.
                 let retry_after = if first {
                     expires.min(FIRST_LOOKS)
-                } else if self.waiters.is_first(key, *owner) {
+                } else if !attempt.fair || self.waiters.is_first(key, *owner) {
                     expires
                 } else {
                     REFRESH

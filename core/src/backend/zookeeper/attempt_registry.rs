@@ -35,6 +35,9 @@ pub(super) struct RegisteredAttempt {
     pub(super) owner: AttemptId,
     pub(super) key: Key,
     pub(super) session: u64,
+    /// Whether the attempt has its turn in the queue. If not, the attempt has a node only while it competes for a free
+    /// lock, so that the session of a waiter that does not respond delays no other waiter.
+    pub(super) fair: bool,
     pub(super) facts: Mutex<AttemptFacts>,
     /// Notified when another check is worthwhile.
     pub(super) wake_up: Arc<Notify>,
@@ -116,6 +119,7 @@ impl AttemptRegistry {
             owner: attempt.owner,
             key: attempt.key.clone(),
             session,
+            fair: attempt.fair,
             facts: Mutex::new(AttemptFacts {
                 mode: attempt.mode,
                 at: NodeLocation::Nowhere,

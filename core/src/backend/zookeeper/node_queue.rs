@@ -38,9 +38,13 @@ impl NodeQueue {
         }
     }
 
+    pub(super) fn first(&self) -> Option<&QueueNode> {
+        self.places.first()
+    }
+
     /// Returns the writer at the front, which may have been downgraded. The node's data records a downgrade.
     pub(super) fn writer_in_front(&self) -> Option<&QueueNode> {
-        let first = self.places.first()?;
+        let first = self.first()?;
         (first.mode == Mode::Exclusive && first.owner.is_some()).then_some(first)
     }
 

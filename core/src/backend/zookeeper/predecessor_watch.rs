@@ -14,7 +14,7 @@ use super::node_queue::QueuePosition;
 use super::reader_token;
 use super::session::Session;
 use super::watch_budget::BudgetedWatch;
-use super::znodes::container;
+use super::znodes::{QueueNode, container};
 use crate::FencingToken;
 use crate::backend::Mode;
 use crate::clock::LeaseInstant;
@@ -46,7 +46,21 @@ pub(super) async fn hold_or_watch(
     session: &Session,
     entry: &Arc<RegisteredAttempt>,
 ) -> Result<NodeOutcome, Error> {
+    let container = container(&entry.key);
     for _ in 0..LOOKS {
+        let has_node = !matches!(entry.facts.lock().at, NodeLocation::Nowhere);
+        if !entry.fair && !has_node {
+            let queue = session.queue(&container).await?;
+            if let Some(holder) = queue.first() {
+                if !holder.mode.is_like(Mode::Exclusive) {
+                    return Ok(NodeOutcome::OtherKind);
+                }
+                if watch_node(parts, session, entry, holder).await? {
+                    return Ok(NodeOutcome::Busy);
+                }
+                continue;
+            }
+        }
         let Some((own, mut queue)) = find_or_create(session, entry).await? else {
             // Another client deleted the attempt's node, so the attempt queues again at the end of the queue.
             continue;
@@ -75,16 +89,14 @@ pub(super) async fn hold_or_watch(
                 return Ok(NodeOutcome::Granted(token));
             }
             QueuePosition::OtherKind => return Ok(NodeOutcome::OtherKind),
+            QueuePosition::Behind(_) if !entry.fair => withdraw(session, entry).await?,
             QueuePosition::Behind(before) => {
-                let path = format!("{}/{}", container(&entry.key), before.name);
-                let is_released = parts.registry.release_mark(session.number, before);
-                if let Some((_, watched)) = session.watched_data(&path).await? {
-                    watch(parts, entry, watched, is_released);
+                if watch_node(parts, session, entry, before).await? {
                     return Ok(NodeOutcome::Busy);
                 }
             }
             QueuePosition::InTheCrowd => {
-                let (queue, watched) = session.watched_queue(&container(&entry.key)).await?;
+                let (queue, watched) = session.watched_queue(&container).await?;
                 let position = queue.position(own.name());
                 if position.is_some_and(|at| queue.standing(at) == QueuePosition::InTheCrowd) {
                     watch(parts, entry, watched, None);
@@ -94,6 +106,33 @@ pub(super) async fn hold_or_watch(
         }
     }
     Ok(NodeOutcome::Busy)
+}
+
+/// Deletes the node of an attempt without a turn, which continues to wait.
+pub(super) async fn withdraw(session: &Session, entry: &RegisteredAttempt) -> Result<(), Error> {
+    let at = entry.facts.lock().at.clone();
+    if let NodeLocation::There(node) = at {
+        session.delete(&node.path).await?;
+        entry.facts.lock().at = NodeLocation::Nowhere;
+    }
+    Ok(())
+}
+
+/// Watches a node. Returns false if the node does not exist.
+async fn watch_node(
+    parts: &Context,
+    session: &Session,
+    entry: &RegisteredAttempt,
+    node: &QueueNode,
+) -> Result<bool, Error> {
+    let path = format!("{}/{}", container(&entry.key), node.name);
+    let is_released = parts.registry.release_mark(session.number, node);
+    let watched = session.watched_data(&path).await?;
+    let exists = watched.is_some();
+    if let Some((_, watched)) = watched {
+        watch(parts, entry, watched, is_released);
+    }
+    Ok(exists)
 }
 
 /// Wakes the attempt when the watch fires, or when the session has ended.

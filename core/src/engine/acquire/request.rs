@@ -37,6 +37,7 @@ impl AcquireRequest {
         let limit = engine.limits.command.min(options.ttl);
         Attempt::by(owner, self.key.clone(), options.lease_ttl(), queue)
             .in_mode(self.mode)
+            .fair(options.fair)
             .taking_up(self.handover.clone())
             .answered_within(options.wait.map_or(limit, |wait| wait.min(limit)))
             // Also the first lease must last for `hold_at_least`, so the backend must not grant a shorter lease.

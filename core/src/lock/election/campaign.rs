@@ -1,13 +1,17 @@
 //! Campaigns: a candidate waits for its lock, and runs its body while it leads.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::clock::LeaseInstant;
+use crate::clock::{self, LeaseInstant};
 use crate::lock::run_under::release_after;
 use crate::{EndReason, Error, Lock, LockGuard, LockHandle, events};
+
+/// The time after its term in which a candidate does not compete, so that others can lead.
+const PAUSE_AFTER_TERM: Duration = Duration::from_millis(20);
 
 /// The terms of one candidate. At most one of them is current.
 #[derive(Debug, Default)]
@@ -73,6 +77,7 @@ where
         if let Some(output) = lead(guard, Arc::clone(&terms), body.clone()).await {
             return output;
         }
+        clock::sleep_until(LeaseInstant::now().after(PAUSE_AFTER_TERM)).await;
     }
 }
 

@@ -21,10 +21,10 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// An election: one of several candidates leads, and when its term ends, another candidate leads.
 /// [`LockManager::election`](crate::LockManager::election) returns an `Election`.
 ///
-/// An election is an exclusive lock on its key. The holder leads, and the other candidates wait in the queue of the
-/// lock. So the [guarantees](crate::guarantees) of the lock apply: two candidates do not lead at the same time, and each
-/// term has a larger [token](crate::LockHandle::token) than all earlier terms. A resource that compares tokens rejects
-/// late writes of an earlier leader.
+/// An election is an exclusive lock on its key. The holder leads, and the other candidates wait. So the
+/// [guarantees](crate::guarantees) of the lock apply: two candidates do not lead at the same time, and each term has a
+/// larger [token](crate::LockHandle::token) than all earlier terms. A resource that compares tokens rejects late writes
+/// of an earlier leader.
 ///
 /// Clones belong to the same candidate: [`resign`](Self::resign) of a clone ends the term of the other clone's
 /// [`campaign`](Self::campaign). Each call of [`LockManager::election`](crate::LockManager::election) creates another
@@ -38,15 +38,22 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// | what happens | time without a leader | the candidate |
 /// |---|---|---|
 /// | the body returns | one round trip | stops |
-/// | [`resign`](Self::resign) | one round trip | campaigns again, at the end of the queue |
+/// | [`resign`](Self::resign) | one round trip | campaigns again, after the others |
 /// | the shutdown of the manager, or a dropped campaign | one round trip | stops |
 /// | the lock is lost: the process was paused, or the backend could not be reached | at most the [TTL](Self::ttl) after the last renewal | campaigns again |
 /// | the process crashes | at most the [TTL](Self::ttl) after the last renewal | – |
 ///
-/// A crashed or unresponsive candidate that is first in the queue adds the time that [`guarantees`](crate::guarantees)
-/// lists for waiters. On Redis, a crashed candidate adds this time only if the server has not noticed the end of its
-/// connections, for example because its machine or the network has failed. If waiters poll, as in SQL databases without
-/// notifications, "one round trip" is up to 0.4 s. On `ZooKeeper`, the session timeout applies after a crash.
+/// # Which candidate leads next
+///
+/// On Redis and `ZooKeeper`, all candidates compete when a term ends, and the first that responds leads. So a candidate
+/// that has crashed, is paused or is cut off delays no other candidate. Each end of a term costs a message to each
+/// candidate and a request of each candidate.
+///
+/// On the other backends, candidates wait in the queue of the lock. There, a crashed or unresponsive candidate that is
+/// first in the queue adds the time that [`guarantees`](crate::guarantees) lists for waiters. If waiters poll, as in SQL
+/// databases without notifications, "one round trip" is up to 0.4 s.
+///
+/// On `ZooKeeper`, the session timeout applies after a crash, instead of the TTL.
 ///
 /// # Examples
 ///
@@ -88,6 +95,7 @@ pub struct Election {
 impl Election {
     pub(crate) fn new(mut lock: Lock) -> Self {
         lock.options.wait = None;
+        lock.options.fair = false;
         lock.options.outlasts_outages = true;
         Self {
             lock,
@@ -156,14 +164,14 @@ impl Election {
     }
 
     /// Ends the current term of this candidate, if it leads. The [`campaign`](Self::campaign) drops its body, releases
-    /// the lock, and waits again behind all other candidates. Does nothing if this candidate does not lead.
+    /// the lock, and campaigns again 20 ms later. So another candidate leads if it responds within this time. Does
+    /// nothing if this candidate does not lead.
     ///
     /// The call returns when the backend has confirmed the release, so another candidate can lead. If the backend does
     /// not reply within the manager's command timeout, the call returns, and the release continues in the background.
     /// The call waits until the campaign is polled or dropped.
     ///
-    /// If no other candidate waits, this candidate leads again. Redlock does not guarantee an order, so this candidate may
-    /// also lead again there.
+    /// If no other candidate responds in time, this candidate leads again.
     ///
     /// # Cancel safety
     ///

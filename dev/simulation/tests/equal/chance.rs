@@ -41,7 +41,7 @@ pub(crate) const KEYS: [&str; 27] = [
 pub(crate) const CHANNELS: [&str; 2] = ["inbox:1", "inbox:2"];
 
 const OWNERS: u32 = 7;
-const MODES: [&str; 6] = ["x", "x", "x", "s", "s", "p2/3"];
+const MODES: [&str; 7] = ["x", "x", "x", "u", "s", "s", "p2/3"];
 
 /// A script with its keys and arguments.
 #[derive(Debug)]

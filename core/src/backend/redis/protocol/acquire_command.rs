@@ -11,6 +11,9 @@ use crate::backend::redis::scripts::LockScripts;
 use crate::backend::{Attempt, Handover, Mode};
 use crate::{AttemptId, Key};
 
+/// The mode of an exclusive attempt that has no turn in the queue.
+const UNFAIR: &str = "u";
+
 /// A request to acquire a lock.
 #[derive(Debug, Clone)]
 pub(crate) struct AcquireCommand {
@@ -18,6 +21,7 @@ pub(crate) struct AcquireCommand {
     pub(crate) owner: AttemptId,
     ttl: Duration,
     pub(crate) queue: bool,
+    fair: bool,
     mode: Mode,
     handover: Option<Box<Handover>>,
     /// Whether a recorded outcome ends the attempt. Such an attempt accepts no handover.
@@ -48,6 +52,7 @@ impl AcquireCommand {
             owner: attempt.owner,
             ttl: attempt.ttl,
             queue: attempt.queue,
+            fair: attempt.fair,
             mode: attempt.mode,
             handover: attempt.handover.clone(),
             once: attempt.once,
@@ -57,7 +62,7 @@ impl AcquireCommand {
 
     /// Returns whether a batch can contain this request.
     pub(crate) fn is_plain(&self) -> bool {
-        self.mode == Mode::Exclusive && self.handover.is_none() && !self.once
+        self.mode == Mode::Exclusive && self.fair && self.handover.is_none() && !self.once
     }
 
     pub(crate) fn alone(&self, terms: &ClientContext) -> Cmd {
@@ -96,7 +101,10 @@ impl AcquireCommand {
         command.arg(millis_of(self.ttl)).arg(self.expiry);
         command.arg(if self.queue { &*terms.channel } else { "" });
         if !is_usual {
-            command.arg(&*written(self.mode));
+            match (self.mode, self.fair) {
+                (Mode::Exclusive, false) => command.arg(UNFAIR),
+                (mode, _) => command.arg(&*written(mode)),
+            };
             match &self.handover {
                 Some(handover) => command.arg(handover.giver.written_bare(&mut buffer)),
                 None => command.arg(""),

@@ -26,7 +26,7 @@ if has_many_holders() then
   end
 end
 
--- Parses a mode, which is `x` (exclusive), `s` (shared), or `p2/5` (two of five permits).
+-- Parses a mode, which is `x` (exclusive), `u` (exclusive, and unfair), `s` (shared), or `p2/5` (two of five permits).
 local function parse_mode(mode)
   local count, of = string.match(mode, '^p(%d+)/(%d+)$')
   if count then
@@ -86,6 +86,12 @@ local function grant(owner, mode, ttl_ms, record)
   return token
 end
 
+-- Sends a message to a waiter. Returns whether a subscriber received the message. A missing permission for the channel
+-- must not stop the script. Only channels of a Cluster have a hash tag.
+local function notify(inbox, message)
+  return redis.pcall(string.find(inbox, '{', 1, true) and 'SPUBLISH' or 'PUBLISH', inbox, message) ~= 0
+end
+
 -- Grants the lock to the first waiters, as long as their modes are compatible. Each of these waiters holds the lock for
 -- the time within which it must confirm, and keeps its position until it confirms (in-order). The position expires with
 -- the grant, so a waiter that does not confirm does not delay others (no-stall). The loop does not skip a waiter with
@@ -95,6 +101,9 @@ end
 -- the waiter's process may have ended. The waiter keeps its position until the end of the position's lease, because the
 -- process may also be reconnecting. If the script does not grant the lock to a waiter, the message to that waiter names
 -- no owner, and only checks for a subscriber.
+--
+-- An unfair waiter has no turn. Each release notifies all of these waiters, and the first of them that sends an attempt
+-- acquires the lock. So a waiter that does not respond delays no other waiter (no-stall). Waiters with a turn precede.
 --
 -- The successor gets no message, because the reply to this call contains its token. The successor's lease counts from
 -- before the client sent this call (exclusion). The effect equals a grant and its confirmation: the successor receives
@@ -117,6 +126,11 @@ local function grant_next(caller, successor)
       return true
     elseif has_share(waiter) then
       place = place + 1
+    elseif mode == 'u' then
+      if not caller and not holder then
+        notify(inbox, waiter)
+      end
+      place = place + 1
     elseif waiter == successor and mode == 'x' and is_compatible(mode) then
       -- MGET does not fail if another program stored another type under this key. An error must not occur here, because
       -- the lock is already released.
@@ -128,10 +142,7 @@ local function grant_next(caller, successor)
       successor = nil
     else
       local its_turn = is_compatible(mode)
-      -- A missing permission for the channel must not stop the script. Only channels of a Cluster have a hash tag.
-      local publish = string.find(inbox, '{', 1, true) and 'SPUBLISH' or 'PUBLISH'
-      local listeners = redis.pcall(publish, inbox, its_turn and waiter or '')
-      if type(listeners) == 'number' and listeners == 0 then
+      if not notify(inbox, its_turn and waiter or '') then
         place = place + 1
       elseif not its_turn then
         return false

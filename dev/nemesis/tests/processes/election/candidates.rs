@@ -1,12 +1,11 @@
 //! The candidates of an election, and what happens to them.
 
-use std::ops::Range;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
 use futures_util::FutureExt;
-use leasehold_nemesis::clients::{Campaign, KEY, Task, client};
+use leasehold_nemesis::clients::{Campaign, Task, client};
 use leasehold_nemesis::deployment::{Locks, SESSION, TTL};
 use leasehold_testkit::history::{History, Hold, Moment};
 use leasehold_testkit::processes::ChildProcess;
@@ -73,44 +72,6 @@ impl Server {
             Self::ZooKeeper(_) => SESSION,
         }
     }
-
-    /// Returns the queue of Redis, in the order of service. Empty on `ZooKeeper`.
-    async fn queue(&self) -> Vec<Queued> {
-        let Self::Redis(server) = self else {
-            return Vec::new();
-        };
-        let [queue, leases] = ["queue", "leases"].map(|it| format!("{{lock:{KEY}}}:lh1:{it}"));
-        let mut client = server.client().await.unwrap();
-        let owners = client.command(["ZRANGE", &queue, "0", "-1"]).await.unwrap();
-        let mut waiters = Vec::new();
-        for owner in owners.items().iter().filter_map(|it| it.text()) {
-            let position = client.command(["HGET", &leases, owner]).await.unwrap();
-            let inbox = position.text().and_then(|it| it.rsplit(' ').next());
-            let numsub = ["PUBSUB", "NUMSUB", inbox.unwrap_or_default()];
-            let subscribers = client.command(numsub).await.unwrap();
-            waiters.push(Queued {
-                // The label of an owner ends with the id of its process.
-                process: owner.rsplit('/').next().unwrap().parse().unwrap(),
-                connections: subscribers.items()[1].int().unwrap(),
-            });
-        }
-        waiters
-    }
-}
-
-/// A position in the queue of the server.
-#[derive(Debug)]
-struct Queued {
-    process: u64,
-    /// The connections on which the server notifies the process. Some may be half-open.
-    connections: i64,
-}
-
-/// A time in which a process in the queue may not confirm a grant.
-#[derive(Debug)]
-struct Silence {
-    process: u64,
-    time: Range<Moment>,
 }
 
 /// An incident that has happened.
@@ -119,8 +80,6 @@ pub(super) struct Struck {
     at: Moment,
     process: u64,
     incident: Incident,
-    /// The queue just before the incident.
-    queue: Vec<Queued>,
 }
 
 struct Candidate {
@@ -144,8 +103,6 @@ pub(super) struct Candidates<'a> {
     files: Vec<PathBuf>,
     all: Vec<Candidate>,
     pub(super) incidents: Vec<Struck>,
-    /// The silences of candidates that do not lead.
-    silences: Vec<Silence>,
 }
 
 impl<'a> Candidates<'a> {
@@ -157,7 +114,6 @@ impl<'a> Candidates<'a> {
             files: Vec::new(),
             all: Vec::new(),
             incidents: Vec::new(),
-            silences: Vec::new(),
         };
         for _ in 0..CANDIDATES {
             let link = server.link().await;
@@ -215,41 +171,13 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Waits until all other candidates are in the queue of Redis. Returns the first, and the id of its process.
-    pub(super) async fn first_waiter(&self) -> (usize, u64) {
-        let queue = self.queue_with(|queue| queue.len() == CANDIDATES - 1).await;
-        let process = queue[0].process;
-        let first = self.all.iter().position(|it| it.pid() == process);
-        (first.unwrap(), process)
-    }
-
-    /// Waits until the server has this number of connections of a process in the queue.
-    pub(super) async fn has_connections(&self, process: u64, connections: i64) {
-        let is_so = |it: &Queued| it.process == process && it.connections == connections;
-        self.queue_with(|queue| queue.iter().any(is_so)).await;
-    }
-
-    async fn queue_with(&self, is_so: impl Fn(&[Queued]) -> bool) -> Vec<Queued> {
-        let begin = Instant::now();
-        loop {
-            let queue = self.server.queue().await;
-            if is_so(&queue) {
-                return queue;
-            }
-            assert!(begin.elapsed() < PATIENCE, "{queue:?}");
-            sleep(Duration::from_millis(2)).await;
-        }
-    }
-
     /// Causes an incident. After a pause or a cut, [`recover`](Self::recover) must follow.
-    pub(super) async fn strike(&mut self, index: usize, incident: Incident) {
-        let queue = self.server.queue().await;
+    async fn strike(&mut self, index: usize, incident: Incident) {
         let struck = &mut self.all[index];
         self.incidents.push(Struck {
             at: Moment::now(),
             process: struck.pid(),
             incident,
-            queue,
         });
         match incident {
             Kill => {
@@ -268,12 +196,16 @@ impl<'a> Candidates<'a> {
                 struck.link.set(Direction::ToClient, Traffic::Drop);
             }
         }
+    }
+
+    /// Waits until a pause or a cut has lasted longer than the lease.
+    async fn outlast_lease(&self, incident: Incident) {
         if matches!(incident, Pause | CutOff) {
             sleep(self.server.lease().mul_f64(1.5)).await;
         }
     }
 
-    pub(super) fn recover(&mut self, index: usize, incident: Incident) {
+    fn recover(&mut self, index: usize, incident: Incident) {
         let struck = &mut self.all[index];
         match incident {
             Pause => struck.process.resume().unwrap(),
@@ -290,6 +222,7 @@ impl<'a> Candidates<'a> {
     pub(super) async fn strike_leader(&mut self, incident: Incident) {
         let (leader, token) = self.leader();
         self.strike(leader, incident).await;
+        self.outlast_lease(incident).await;
         self.recover(leader, incident);
         self.next_leader(token).await;
     }
@@ -307,21 +240,36 @@ impl<'a> Candidates<'a> {
         incident: Incident,
         then: Option<Incident>,
     ) {
-        let (begin, process) = (Moment::now(), self.all[waiter].pid());
         self.strike(waiter, incident).await;
+        self.outlast_lease(incident).await;
         if let Some(then) = then {
             self.strike_leader(then).await;
         }
         self.recover(waiter, incident);
-        let lease = u64::try_from(self.server.lease().as_nanos()).unwrap();
-        let end = match (incident, self.server) {
-            (Stop | Resign, _) => return,
-            // It never confirms a grant, so the silence lasts as long as its position in the queue.
-            (Kill, Server::Redis(_)) => u64::MAX,
-            (Kill | Pause | CutOff, _) => Moment::now().0 + 2 * lease,
-        };
-        let time = begin..Moment(end);
-        self.silences.push(Silence { process, time });
+    }
+
+    /// Lets each candidate lead once, so that all others wait.
+    pub(super) async fn all_lead_once(&mut self) {
+        let begin = Instant::now();
+        while self.all.iter().any(|it| it.token == 0) {
+            assert!(begin.elapsed() < PATIENCE, "a candidate never leads");
+            self.strike_leader(Resign).await;
+        }
+    }
+
+    /// Silences all candidates except the leader and another one, and lets the leader resign.
+    pub(super) async fn resign_among_silent(&mut self, incident: Incident) {
+        let leader = self.leader().0;
+        let silent: Vec<_> = (2..CANDIDATES)
+            .map(|it| (leader + it) % CANDIDATES)
+            .collect();
+        for it in &silent {
+            self.strike(*it, incident).await;
+        }
+        self.strike_leader(Resign).await;
+        for it in silent {
+            self.recover(it, incident);
+        }
     }
 
     /// Stops all candidates, and returns the terms.
@@ -342,35 +290,13 @@ impl<'a> Candidates<'a> {
         };
         // A term without an incident has ended because the machine was busy.
         let end = self.incidents.iter().rfind(of_term);
-        let mut before = self.incidents.iter().rev();
-        let last = before.find(|it| it.at < next.granted_at);
         Gap {
             time: Duration::from_nanos(next.granted_at.0.saturating_sub(term.until.0)),
             cause: end.map(|it| it.incident),
-            is_behind_silent: match self.server {
-                Server::Redis(_) => last.is_some_and(|it| self.is_behind_silent(it)),
-                Server::ZooKeeper(_) => {
-                    let mut silences = self.silences.iter();
-                    silences.any(|it| it.time.contains(&next.granted_at))
-                }
-            },
         }
     }
 
-    /// Returns whether Redis was about to grant the lock to a silent process, at the last incident before a term.
-    ///
-    /// Redis passes over a position without a connection. But a connection that has lost a message during a cut is
-    /// half-open afterwards, and Redis does not notice its end. So Redis may grant the lock to a process that was cut
-    /// off and later killed.
-    fn is_behind_silent(&self, last: &Struck) -> bool {
-        let first = last.queue.iter().find(|it| it.connections > 0);
-        let mut silences = self.silences.iter();
-        first.is_some_and(|first| {
-            silences.any(|it| it.process == first.process && it.time.contains(&last.at))
-        })
-    }
-
-    /// Prints the last incidents before the next term, and the queues at their begin.
+    /// Prints the last incidents before the next term.
     pub(super) fn explain(&self, term: &Hold, next: &Hold, gap: &Gap) {
         println!("{gap:?}\n  after {term}\n  before {next}");
         let before = self.incidents.iter().filter(|it| it.at < next.granted_at);
@@ -387,6 +313,4 @@ pub(super) struct Gap {
     pub(super) time: Duration,
     /// The last incident of the earlier leader.
     pub(super) cause: Option<Incident>,
-    /// Whether the server may have granted the lock to a silent waiter before the next leader.
-    pub(super) is_behind_silent: bool,
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use leasehold_testkit::servers::{RedisServer, ZooKeeperServer};
 use tokio::time::sleep;
 
-use candidates::Incident::{CutOff, Kill, Pause, Resign, Stop};
+use candidates::Incident::{CutOff, Pause, Resign, Stop};
 use candidates::{Candidates, Incident, Server};
 
 /// The time of faults. The environment variable `LEASEHOLD_ELECTION_SECONDS` overrides it, and also checks the time
@@ -18,8 +18,6 @@ use candidates::{Candidates, Incident, Server};
 const SECONDS: u64 = 8;
 /// The longest time without a leader after a crash, in addition to the lease.
 const AFTER_LEASE: Duration = Duration::from_secs(1);
-/// The documented time that silent waiters may add.
-const SILENT_WAITER: Duration = Duration::from_secs(13);
 /// The longest time without a leader after an orderly end, on a machine that is not busy.
 const ORDERLY: Duration = Duration::from_millis(50);
 
@@ -47,18 +45,16 @@ async fn never_two_leaders(name: &str, server: Server) {
         sleep(Duration::from_millis(chance.u64(50..300))).await;
     }
     let history = candidates.end().await;
-    let (mut orderly, mut crashes, mut silent) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut orderly, mut crashes) = (Vec::new(), Vec::new());
     for pair in history.holds().windows(2) {
         let [term, next] = pair else { continue };
         assert!(term.token < next.token, "{term}\n{next}");
         let gap = candidates.gap(term, next);
         let is_orderly = gap.cause.is_some_and(Incident::is_orderly);
-        if is_orderly && gap.time > ORDERLY && !gap.is_behind_silent {
+        if is_orderly && gap.time > ORDERLY {
             candidates.explain(term, next, &gap);
         }
-        if gap.is_behind_silent {
-            silent.push(gap.time);
-        } else if is_orderly {
+        if is_orderly {
             orderly.push(gap.time);
         } else {
             crashes.push((gap.time, gap.cause));
@@ -68,21 +64,17 @@ async fn never_two_leaders(name: &str, server: Server) {
     crashes.sort_unstable_by_key(|(gap, _)| *gap);
     let (median, longest) = (orderly[orderly.len() / 2], *orderly.last().unwrap());
     let (after_crash, cause) = *crashes.last().unwrap();
-    let behind_silent = silent.iter().max().copied().unwrap_or_default();
     println!(
         "{name}: {} terms, {} incidents; without a leader after {} orderly ends: median {median:.1?}, longest \
-         {longest:.1?}; after {} crashes, pauses and cuts: longest {after_crash:.2?} ({cause:?}), lease {:?}; {} \
-         times with a silent waiter: longest {behind_silent:.2?}",
+         {longest:.1?}; after {} crashes, pauses and cuts: longest {after_crash:.2?} ({cause:?}), lease {:?}",
         history.holds().len(),
         candidates.incidents.len(),
         orderly.len(),
         crashes.len(),
         server.lease(),
-        silent.len(),
     );
     history.check().unwrap();
     assert!(after_crash <= server.lease() + AFTER_LEASE);
-    assert!(behind_silent <= server.lease() + SILENT_WAITER);
     // This time depends on the other programs of the machine. So by default the test checks only that others need not
     // wait for the end of the lease.
     assert!(median <= server.lease() / 2);
@@ -114,34 +106,25 @@ async fn leaders_that_continue_their_work_after_a_loss_are_found() {
     }
 }
 
-/// Redis passes over a position without a connection. With a half-open connection, the position receives a grant, which
-/// must expire.
+/// A waiter in an ordered queue would get the lock in its turn, and others would wait until its grant or session ends.
 #[tokio::test]
-async fn a_killed_waiter_delays_the_next_leader_only_if_its_connection_is_half_open() {
-    for is_half_open in [false, true] {
-        let server = Server::Redis(RedisServer::start().await.unwrap());
-        let mut candidates = Candidates::start(&server, false).await;
-        let (first, process) = candidates.first_waiter().await;
-        if is_half_open {
-            // Without `strike_waiter`, so that only the kill counts as a silence.
-            candidates.strike(first, CutOff).await;
-            candidates.recover(first, CutOff);
-            candidates.has_connections(process, 2).await;
+async fn silent_candidates_do_not_delay_the_next_leader() {
+    for server in [
+        Server::Redis(RedisServer::start().await.unwrap()),
+        Server::ZooKeeper(ZooKeeperServer::start().await.unwrap()),
+    ] {
+        for incident in [Pause, CutOff] {
+            let mut candidates = Candidates::start(&server, false).await;
+            candidates.all_lead_once().await;
+            candidates.resign_among_silent(incident).await;
+            let history = candidates.end().await;
+            let longest = history.holds().windows(2).map(|pair| {
+                let [term, next] = pair else { unreachable!() };
+                candidates.gap(term, next).time
+            });
+            let longest = longest.max().unwrap();
+            println!("{incident:?}: {longest:.1?}");
+            assert!(longest <= server.lease() / 2, "{incident:?}: {longest:?}");
         }
-        candidates.strike_waiter(first, Kill, None).await;
-        let half_open = i64::from(is_half_open);
-        candidates.has_connections(process, half_open).await;
-        candidates.strike_leader(Resign).await;
-        let history = candidates.end().await;
-        let [term, next, ..] = history.holds() else {
-            panic!("{history:?}");
-        };
-        let gap = candidates.gap(term, next);
-        assert_eq!(gap.is_behind_silent, is_half_open, "{gap:?}");
-        let expected = match is_half_open {
-            true => server.lease()..server.lease() + SILENT_WAITER,
-            false => Duration::ZERO..server.lease() / 2,
-        };
-        assert!(expected.contains(&gap.time), "{gap:?}");
     }
 }

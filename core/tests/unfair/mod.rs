@@ -1,0 +1,97 @@
+//! Waiters without a turn in the queue, as the candidates of an election are.
+
+use std::time::Duration;
+
+use leasehold::Key;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim};
+use tokio::time::timeout;
+
+const TTL: Duration = Duration::from_secs(30);
+
+/// A waiter receives the notification within this time, which is shorter than each interval of polls.
+const NOTIFIED: Duration = Duration::from_millis(900);
+
+pub(crate) fn attempt(key: &str, fair: bool) -> Attempt {
+    let key = Key::new("lock:", key).unwrap();
+    Attempt::new(key, TTL, true).fair(fair)
+}
+
+/// Sends the attempt. Returns the claim if the backend granted the lock.
+pub(crate) async fn acquires(backend: &impl Backend, attempt: &Attempt) -> Option<Claim> {
+    match backend.attempt(attempt).await.unwrap() {
+        AttemptAnswer::Granted { token, .. } => Some(attempt.claim(token)),
+        AttemptAnswer::Busy { .. } => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Returns the holder of a lock for which these attempts then wait, each in its own process.
+async fn held_before<B: Backend>(backends: &[B], waiters: &[Attempt]) -> Claim {
+    let holder = attempt(waiters[0].key.name(), true);
+    let held = acquires(&backends[0], &holder).await.unwrap();
+    for (backend, waiter) in backends[1..].iter().zip(waiters) {
+        assert!(acquires(backend, waiter).await.is_none());
+    }
+    held
+}
+
+async fn three<B: Backend>(connect: &impl AsyncFn() -> B) -> [B; 3] {
+    [connect().await, connect().await, connect().await]
+}
+
+pub(crate) async fn a_silent_waiter_delays_others_only_if_it_has_a_turn<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
+    for fair in [false, true] {
+        let backends = three(&connect).await;
+        let [silent, waiter] = [(); 2].map(|()| attempt(&format!("silent-{fair}"), fair));
+        let held = held_before(&backends, &[silent, waiter.clone()]).await;
+        backends[0].release(&held).await.unwrap();
+        let notified = timeout(NOTIFIED, backends[2].wait(&waiter)).await;
+        assert_eq!(notified.is_ok(), !fair);
+        let acquired = acquires(&backends[2], &waiter).await;
+        assert_eq!(acquired.is_some(), !fair);
+    }
+}
+
+pub(crate) async fn each_waiter_is_notified_and_one_acquires<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
+    let backends = three(&connect).await;
+    let waiters = [(); 2].map(|()| attempt("notified", false));
+    let held = held_before(&backends, &waiters).await;
+    backends[0].release(&held).await.unwrap();
+    let mut acquired = Vec::new();
+    for (backend, waiter) in backends[1..].iter().zip(&waiters) {
+        timeout(NOTIFIED, backend.wait(waiter))
+            .await
+            .unwrap()
+            .unwrap();
+        acquired.extend(acquires(backend, waiter).await);
+    }
+    assert_eq!(acquired.len(), 1);
+    let seen = backends[0].inspect(&held.key).await.unwrap();
+    assert_eq!(seen.token, Some(acquired[0].token));
+    assert!(acquired[0].token > held.token);
+}
+
+pub(crate) async fn a_waiter_with_a_turn_precedes<B: Backend>(connect: impl AsyncFn() -> B) {
+    let backends = three(&connect).await;
+    let [unfair, fair] = [false, true].map(|fair| attempt("precedes", fair));
+    let held = held_before(&backends, &[unfair.clone(), fair.clone()]).await;
+    backends[0].release(&held).await.unwrap();
+    assert!(acquires(&backends[1], &unfair).await.is_none());
+    let next = acquires_once_notified(&backends[2], &fair).await;
+    backends[2].release(&next).await.unwrap();
+    acquires_once_notified(&backends[1], &unfair).await;
+}
+
+async fn acquires_once_notified(backend: &impl Backend, waiter: &Attempt) -> Claim {
+    loop {
+        if let Some(claim) = acquires(backend, waiter).await {
+            return claim;
+        }
+        let notified = timeout(NOTIFIED, backend.wait(waiter)).await;
+        notified.unwrap().unwrap();
+    }
+}
