@@ -11,7 +11,7 @@ pub(crate) mod connection;
 pub(crate) mod error;
 mod failover_release_replay;
 pub(crate) mod keys;
-mod listing;
+pub(crate) mod listing;
 pub(crate) mod protocol;
 mod release;
 mod renew;
@@ -55,11 +55,12 @@ use wait::waiter_registry::WaiterRegistry;
 
 /// Locks on one Redis (6.2 or later) or Valkey server.
 ///
-/// The server serves waiters first come, first served, across all processes. There is one exception: a waiter that
-/// arrives within 10 ms after another task of its process acquired the lock. Such a waiter queues after 10 ms, or once
-/// that task has released the lock. Later waiters of the same process queue after it, unless the process stalls for
-/// 10 ms between their arrivals. A waiter queues immediately if its wait or the command timeout is shorter than 100 ms, or
-/// if its TTL is shorter than 2 s. With [`synced`](RedisBuilder::synced) every waiter queues immediately.
+/// The server serves waiters first come, first served, across all processes. There are two exceptions. Candidates of an
+/// [election](crate::Election) have no order. A waiter that arrives within 10 ms after another task of its process
+/// acquired the lock queues after 10 ms, or once that task has released the lock. Later waiters of the same process queue
+/// after it, unless the process stalls for 10 ms between their arrivals. A waiter queues immediately if its wait or the
+/// command timeout is shorter than 100 ms, or if its TTL is shorter than 2 s. With [`synced`](RedisBuilder::synced) every
+/// waiter queues immediately.
 ///
 /// A lock is a plain string key with a TTL. Its value is the owner's id and label, or a marker while there are several holders.
 /// So a lock also works with programs in other languages that lock with `SET key id NX PX` and release by comparing and

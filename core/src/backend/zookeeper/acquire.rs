@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::attempt_registry::{NodeLocation, RegisteredAttempt};
 use super::context::Context;
 use super::error::{ends_session, failed, failed_within};
-use super::predecessor_watch::{NodeOutcome, hold_or_watch, is_watching, withdraw};
+use super::predecessor_watch::{NodeOutcome, hold_or_watch, is_watching};
 use super::release::leave;
 use crate::backend::{Attempt, AttemptAnswer, BackendError, Refusal};
 use crate::clock::LeaseInstant;
@@ -54,15 +54,10 @@ pub(super) async fn attempt(
         Ok(NodeOutcome::Granted(token)) => {
             let lease = session.lease_from(begun).min(attempt.ttl);
             // After an outage a heartbeat must first confirm the session. The waiter keeps its position during that
-            // time. Without a turn, it leaves the lock to others.
+            // time.
             let spent = LeaseInstant::now().since(begun) + session.heartbeat_interval();
             if attempt.queue && lease < spent.min(attempt.ttl) {
                 entry.facts.lock().watch = None;
-                if !attempt.fair {
-                    let _turn = entry.turn.lock().await;
-                    let withdrawn = withdraw(&session, &entry).await;
-                    withdrawn.map_err(|error| failed_within(&error))?;
-                }
                 return Ok(AttemptAnswer::Busy {
                     retry_after: session.heartbeat_interval(),
                 });
@@ -93,7 +88,8 @@ pub(super) async fn attempt(
             Ok(AttemptAnswer::Refused(Refusal::OtherKind))
         }
         Err(error) => {
-            // All nodes of this attempt ended with the session.
+            // All nodes of this attempt ended with the session, or it has none. All requests run on one thread, so no
+            // duplicate request creates a node before the entry is forgotten.
             if ends_session(&error) || matches!(entry.facts.lock().at, NodeLocation::Nowhere) {
                 parts.registry.forget(&entry);
                 return Err(failed(&error));

@@ -145,8 +145,12 @@ impl AttemptRegistry {
         }
     }
 
-    /// Removes an entry. The caller ensures that its node is definitely deleted, or never existed.
+    /// Removes an entry. The caller ensures that its node is definitely deleted, or never existed. Duplicate requests
+    /// that still refer to the entry are refused, because the registry would not know their node.
     pub(super) fn forget(&self, gone: &Arc<RegisteredAttempt>) {
+        let mut facts = gone.facts.lock();
+        facts.leaving.get_or_insert_with(LeaseInstant::now);
+        drop(facts);
         let mut entries = self.entries.lock();
         if let Some(entry) = entries.get(&gone.owner)
             && Arc::ptr_eq(entry, gone)
@@ -180,6 +184,19 @@ mod tests {
     use futures_util::FutureExt as _;
 
     use super::*;
+
+    /// A duplicate request may still refer to a forgotten entry.
+    #[tokio::test(start_paused = true)]
+    async fn a_forgotten_entry_is_leaving() {
+        let registry = AttemptRegistry::default();
+        let attempt = Attempt::new(Key::new("", "k").unwrap(), RETRY, true);
+        let entry = registry.enter(&attempt, 1, LeaseInstant::now().after(RETRY));
+        assert!(entry.facts.lock().leaving.is_none());
+        registry.forget(&entry);
+        assert!(entry.facts.lock().leaving.is_some());
+        let another = registry.enter(&attempt, 1, LeaseInstant::now().after(RETRY));
+        assert!(another.facts.lock().leaving.is_none());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn the_reaper_is_notified_only_of_an_entry_that_ends_before_its_next_check() {

@@ -24,8 +24,9 @@
 //! - ***Only this process enforces the TTL of a single lock.** A lease is never longer than the TTL. Without renewal,
 //!   this process ends the lease when the TTL is over. The TTL does not apply after a crash.
 //! - This backend does not support handovers, because a node cannot change its session.
-//! - The server notifies only one waiter at a time, but for semaphores it notifies all waiters. A manager can set
-//!   watches for some thousand waiters, if the keys are short. Further waiters poll every two seconds.
+//! - The server notifies only one waiter at a time, but it notifies all waiters of a semaphore and all candidates of an
+//!   [election](crate::Election). A manager can set watches for some thousand waiters, if the keys are short. Further
+//!   waiters poll every two seconds.
 //! - **Tokens are transaction numbers** (zxids). These numbers are far smaller than the tokens of Redis and of the
 //!   in-process backend, which are microseconds of the time of day. Compare tokens only for one key of one backend.
 //!   Before you move to another backend over the same fenced data, stop all holders and reset the stored tokens.

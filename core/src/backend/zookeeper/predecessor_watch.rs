@@ -1,4 +1,4 @@
-//! Finds out whether an attempt's node holds the lock, and otherwise watches the node before it in the queue.
+//! Finds out whether an attempt's node holds the lock, and otherwise watches the node for which the attempt waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +48,8 @@ pub(super) async fn hold_or_watch(
 ) -> Result<NodeOutcome, Error> {
     let container = container(&entry.key);
     for _ in 0..LOOKS {
+        // Without a turn and a node, the attempt watches the first node. It creates its own node only if there is no
+        // other node, and deletes it again if another node is first.
         let has_node = !matches!(entry.facts.lock().at, NodeLocation::Nowhere);
         if !entry.fair && !has_node {
             let queue = session.queue(&container).await?;
@@ -89,7 +91,10 @@ pub(super) async fn hold_or_watch(
                 return Ok(NodeOutcome::Granted(token));
             }
             QueuePosition::OtherKind => return Ok(NodeOutcome::OtherKind),
-            QueuePosition::Behind(_) if !entry.fair => withdraw(session, entry).await?,
+            QueuePosition::Behind(_) if !entry.fair => {
+                session.delete(&own.path).await?;
+                entry.facts.lock().at = NodeLocation::Nowhere;
+            }
             QueuePosition::Behind(before) => {
                 if watch_node(parts, session, entry, before).await? {
                     return Ok(NodeOutcome::Busy);
@@ -106,16 +111,6 @@ pub(super) async fn hold_or_watch(
         }
     }
     Ok(NodeOutcome::Busy)
-}
-
-/// Deletes the node of an attempt without a turn, which continues to wait.
-pub(super) async fn withdraw(session: &Session, entry: &RegisteredAttempt) -> Result<(), Error> {
-    let at = entry.facts.lock().at.clone();
-    if let NodeLocation::There(node) = at {
-        session.delete(&node.path).await?;
-        entry.facts.lock().at = NodeLocation::Nowhere;
-    }
-    Ok(())
 }
 
 /// Watches a node. Returns false if the node does not exist.

@@ -38,7 +38,7 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// | what happens | time without a leader | the candidate |
 /// |---|---|---|
 /// | the body returns | one round trip | stops |
-/// | [`resign`](Self::resign) | one round trip | campaigns again, after the others |
+/// | [`resign`](Self::resign) | one round trip | campaigns again 20 ms later |
 /// | the shutdown of the manager, or a dropped campaign | one round trip | stops |
 /// | the lock is lost: the process was paused, or the backend could not be reached | at most the [TTL](Self::ttl) after the last renewal | campaigns again |
 /// | the process crashes | at most the [TTL](Self::ttl) after the last renewal | – |
@@ -47,7 +47,9 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 ///
 /// On Redis and `ZooKeeper`, all candidates compete when a term ends, and the first that responds leads. So a candidate
 /// that has crashed, is paused or is cut off delays no other candidate. Each end of a term costs a message to each
-/// candidate and a request of each candidate.
+/// candidate and a request of each candidate. On `ZooKeeper`, a candidate
+/// first checks that no other candidate leads, so "one round trip" in the table means two. Each candidate usually also
+/// makes up to two writes: it creates a node, and deletes the node if another candidate was faster.
 ///
 /// On the other backends, candidates wait in the queue of the lock. There, a crashed or unresponsive candidate that is
 /// first in the queue adds the time that [`guarantees`](crate::guarantees) lists for waiters. If waiters poll, as in SQL
@@ -149,7 +151,7 @@ impl Election {
     /// # Cancel safety
     ///
     /// Dropping the future drops `body`, and then the manager releases the lock in the background. A waiting candidate
-    /// leaves the queue.
+    /// stops waiting.
     ///
     /// # Panics
     ///

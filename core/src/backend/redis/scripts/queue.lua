@@ -103,7 +103,8 @@ end
 -- no owner, and only checks for a subscriber.
 --
 -- An unfair waiter has no turn. Each release notifies all of these waiters, and the first of them that sends an attempt
--- acquires the lock. So a waiter that does not respond delays no other waiter (no-stall). Waiters with a turn precede.
+-- acquires the lock. So a waiter that does not respond delays no other waiter (no-stall). If there is a waiter with a
+-- turn, the release grants the lock to that waiter.
 --
 -- The successor gets no message, because the reply to this call contains its token. The successor's lease counts from
 -- before the client sent this call (exclusion). The effect equals a grant and its confirmation: the successor receives
