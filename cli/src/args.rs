@@ -138,7 +138,7 @@ pub(crate) struct KeyArgs {
 /// HOLDERS is the number of holders, or of permits in use. HELD FOR is the time since the only holder acquired the lock,
 /// by the clocks of the backend and of this machine. EXPIRES IN is the remaining time of the longest lease.
 ///
-/// On Redis, the list takes one pass over all keys of the server, in short commands. Redlock does not support lists.
+/// On Redis, the list takes one pass over all keys of the server, in short commands.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListArgs {
     #[command(flatten)]

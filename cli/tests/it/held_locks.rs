@@ -274,20 +274,6 @@ async fn a_reader_that_closes_the_pipe_ends_list_and_watch_without_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn list_fails_on_a_backend_without_lists() {
-    let (one, two, three) = (
-        RedisServer::start().await.unwrap(),
-        RedisServer::start().await.unwrap(),
-        RedisServer::start().await.unwrap(),
-    );
-    let hosts = [one, two, three].map(|it| (it.url().replace("redis://", ""), it));
-    let names = hosts.each_ref().map(|(host, _)| host.as_str());
-    let url = format!("redlock://{}", names.join(","));
-    let (code, _output, errors) = execute(&url, &["list"]);
-    assert!(code == 125 && errors.contains("lists of locks"), "{errors}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn watch_shows_each_change() {
     let server = RedisServer::start().await.unwrap();
     let locks = labelled(&server, "api-7").await;

@@ -51,7 +51,7 @@ impl LockList {
     /// # Errors
     ///
     /// - [`Error::Backend`] if the backend does not respond. The next call requests the same page again.
-    /// - [`Error::Unsupported`] if the backend does not support lists, as `Redlock`.
+    /// - [`Error::Unsupported`] if the backend does not support lists.
     /// - [`Error::Key`] if no key can have this prefix.
     ///
     /// # Cancel safety

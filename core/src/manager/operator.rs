@@ -49,7 +49,7 @@ impl LockManager {
     /// The list is not a snapshot: a lock that is held during the whole listing is in the list, and on Redis it may be
     /// there twice. The order is undefined. The list contains at most 100 holders of each key. Keys that other programs
     /// use are not in the list. Each request is short, so the server serves other clients in between. The list uses
-    /// little memory for any number of locks; in process it contains the keys. `Redlock` does not support lists.
+    /// little memory for any number of locks; in process and on Redlock it contains the keys.
     ///
     /// # Examples
     ///

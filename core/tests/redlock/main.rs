@@ -19,6 +19,7 @@ mod election;
 mod faults;
 mod fence_ttl;
 mod foreign;
+mod lists;
 mod memory;
 mod nodes;
 mod places;

@@ -55,8 +55,18 @@ fn io_cause(error: &RedisError) -> Option<&(dyn Error + Send + Sync + 'static)> 
 
 /// Returns whether a server refused a command because its keys are in several slots.
 pub(super) fn is_of_a_cluster(failed: &BackendError) -> bool {
+    has_code(failed, "CROSSSLOT")
+}
+
+/// Returns whether a server refused a command because a key holds data of another type.
+#[cfg(feature = "redlock")]
+pub(crate) fn is_of_another_type(failed: &BackendError) -> bool {
+    has_code(failed, "WRONGTYPE")
+}
+
+fn has_code(failed: &BackendError, expected: &str) -> bool {
     let cause = failed.source().and_then(|cause| cause.downcast_ref());
-    cause.is_some_and(|cause: &RedisError| code(cause) == Some("CROSSSLOT"))
+    cause.is_some_and(|cause: &RedisError| code(cause) == Some(expected))
 }
 
 /// A manager does not change its user and password, so a retry does not help.

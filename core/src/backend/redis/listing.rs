@@ -1,6 +1,6 @@
 //! Inspects keys and lists the locks on all servers, without a command that takes long.
 
-use redis::Cmd;
+use redis::{Cmd, Value};
 
 use super::Redis;
 use super::keys::{KeyBuilder, LockKeys};
@@ -56,35 +56,20 @@ impl Redis {
             .and_then(ListCursor::position)
             .copied()
             .unwrap_or_default();
-        let mut scan = redis::cmd("SCAN");
-        scan.arg(cursor).arg("MATCH").arg(pattern(prefix));
-        scan.arg("COUNT").arg(SCANNED).arg("TYPE").arg("string");
+        let scan = scan(prefix, cursor);
         let Some(found) = self.servers.call_server(server, &scan).await? else {
             return Ok(ListPage::new(Vec::new(), None));
         };
-        let (cursor, names): (u64, Vec<Vec<u8>>) = reply::read(found)?;
+        let (cursor, keys) = found_keys(found)?;
         let server = if cursor == 0 { server + 1 } else { server };
         let next = Some(ListCursor::new(Position { server, cursor }));
-        Ok(ListPage::new(self.held(names).await?, next))
+        Ok(ListPage::new(self.held(keys).await?, next))
     }
 
-    /// Returns the keys on which managers hold locks. Other keys under the prefix are auxiliary keys, or belong to other
-    /// programs. Their values may be large, so this reads only values that may be an owner.
-    async fn held(&self, names: Vec<Vec<u8>>) -> Result<Vec<(String, Inspection)>, BackendError> {
-        let names = names
-            .into_iter()
-            .filter_map(|it| String::from_utf8(it).ok());
-        let keys: Vec<Key> = names.filter_map(|it| Key::new("", &it).ok()).collect();
-        let lengths = self.each(&keys, |key| {
-            let mut length = redis::cmd("STRLEN");
-            length.arg(key.full());
-            length
-        });
-        let lengths = lengths.await?.into_iter();
-        let keys = lengths.filter(|(_, length)| {
-            let length = reply::read(length.clone());
-            length.is_ok_and(|length: usize| length <= AttemptId::buffer().len())
-        });
+    /// Returns the keys on which managers hold locks.
+    async fn held(&self, keys: Vec<Key>) -> Result<Vec<(String, Inspection)>, BackendError> {
+        let lengths = self.each(&keys, length).await?.into_iter();
+        let keys = lengths.filter(|(_, length)| may_be_owner(length));
         let keys: Vec<Key> = keys.map(|(key, _)| key).collect();
         let views = self.each(&keys, |key| {
             let keys = LockKeys::of(key);
@@ -105,7 +90,7 @@ impl Redis {
         &self,
         keys: &[Key],
         command: impl Fn(&Key) -> Cmd,
-    ) -> Result<Vec<(Key, redis::Value)>, BackendError> {
+    ) -> Result<Vec<(Key, Value)>, BackendError> {
         let commands = keys.iter().map(|key| (key, command(key)));
         let replies = self.servers.call_each(commands.collect()).await;
         let replies = keys.iter().zip(replies);
@@ -113,6 +98,38 @@ impl Redis {
             .map(|(key, reply)| Ok((key.clone(), reply?)))
             .collect()
     }
+}
+
+/// Returns the command that visits the next keys of a server.
+pub(crate) fn scan(prefix: &str, cursor: u64) -> Cmd {
+    let mut scan = redis::cmd("SCAN");
+    scan.arg(cursor).arg("MATCH").arg(pattern(prefix));
+    scan.arg("COUNT").arg(SCANNED).arg("TYPE").arg("string");
+    scan
+}
+
+/// Parses the reply to [`scan`]: the cursor, which is 0 after the last keys, and the keys.
+pub(crate) fn found_keys(found: Value) -> Result<(u64, Vec<Key>), BackendError> {
+    let (cursor, names): (u64, Vec<Vec<u8>>) = reply::read(found)?;
+    let names = names
+        .into_iter()
+        .filter_map(|it| String::from_utf8(it).ok());
+    let keys = names.filter_map(|it| Key::new("", &it).ok());
+    Ok((cursor, keys.collect()))
+}
+
+/// Returns the command that reads the length of a value. Keys under a prefix that are not locks are auxiliary keys, or
+/// belong to other programs. Their values may be large, so a list reads only values that may be an owner.
+pub(crate) fn length(key: &Key) -> Cmd {
+    let mut length = redis::cmd("STRLEN");
+    length.arg(key.full());
+    length
+}
+
+/// Returns whether a value of this length may be an owner.
+pub(crate) fn may_be_owner(length: &Value) -> bool {
+    let length = reply::read(length.clone());
+    length.is_ok_and(|length: usize| length <= AttemptId::buffer().len())
 }
 
 /// Returns a pattern for keys that begin with `prefix`.

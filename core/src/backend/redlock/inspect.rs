@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::Cmd;
+use redis::{Cmd, Pipeline, Value};
 
 use super::majority::{majority, no_quorum};
 use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request;
+use crate::backend::redis::error::is_of_another_type;
 use crate::backend::redis::protocol::inspection::info;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{BackendError, Inspection};
@@ -21,9 +22,23 @@ pub(super) async fn inspect(
     key: &Key,
     limit: Duration,
 ) -> Result<Inspection, BackendError> {
-    let views = ask_all(members, &request::inspect(key), limit).await?;
-    let views = views.into_iter().map(view).collect::<Result<Vec<_>, _>>()?;
-    let needed = majority(members.len());
+    let mut replies = inspect_all(members, std::slice::from_ref(key), limit).await;
+    replies.pop().unwrap_or_default().state(members)
+}
+
+/// Asks all nodes about each key.
+pub(super) async fn inspect_all(
+    members: &[Arc<QuorumNode>],
+    keys: &[Key],
+    limit: Duration,
+) -> Vec<Replies> {
+    let commands: Vec<Cmd> = keys.iter().map(request::inspect).collect();
+    ask_all(members, &commands, limit).await
+}
+
+/// Returns the state of a key according to these views of the nodes.
+fn elected(nodes: usize, views: &[NodeView]) -> Inspection {
+    let needed = majority(nodes);
     let named_by = |owner: &[u8]| views.iter().filter(|it| it.owner == owner).count();
     let elected = views.iter().map(|it| it.owner.as_slice());
     let elected = elected
@@ -46,7 +61,7 @@ pub(super) async fn inspect(
     let holder = elected.map(|owner| info(owner, 1, left));
     // All nodes of a majority have the same token.
     let token = common(&tokens, needed).and_then(|it| FencingToken::try_from(it).ok());
-    Ok(Inspection {
+    Inspection {
         owner: holder.as_ref().map(|holder| holder.id.clone()),
         token,
         granted_at: token.map(FencingToken::generated_at),
@@ -54,7 +69,7 @@ pub(super) async fn inspect(
         holders: usize::from(elected.is_some()),
         held_by: holder.into_iter().collect(),
         waiting: waiting[waiting.len().saturating_sub(needed)],
-    })
+    }
 }
 
 /// Takes a lock from its holder if the holder has this id. A lock has one holder, so this is a forced release.
@@ -77,13 +92,48 @@ pub(super) async fn force_release(
     key: &Key,
     limit: Duration,
 ) -> Result<bool, BackendError> {
-    let answers = ask_all(members, &request::force_release(key), limit).await?;
+    let mut replies = ask_all(members, &[request::force_release(key)], limit).await;
+    let answers = replies.pop().unwrap_or_default().of_majority(members)?;
     let held = answers.into_iter().map(reply::read::<u8>);
     let held = held.collect::<Result<Vec<_>, _>>()?;
     let free = held.iter().filter(|held| **held == 0).count();
     Ok(members.len() - free >= majority(members.len()))
 }
 
+/// The replies of the nodes to one command.
+#[derive(Debug, Default)]
+pub(super) struct Replies {
+    answers: Vec<Value>,
+    failures: Vec<(usize, BackendError)>,
+}
+
+impl Replies {
+    /// Returns the replies. Returns an error if fewer nodes than a majority have replied.
+    fn of_majority(self, members: &[Arc<QuorumNode>]) -> Result<Vec<Value>, BackendError> {
+        match self.answers.len() < majority(members.len()) {
+            true => Err(no_quorum(members, self.answers.len(), self.failures)),
+            false => Ok(self.answers),
+        }
+    }
+
+    /// Returns the state of the key that these replies are about.
+    pub(super) fn state(self, members: &[Arc<QuorumNode>]) -> Result<Inspection, BackendError> {
+        let views = self.of_majority(members)?.into_iter().map(view);
+        Ok(elected(
+            members.len(),
+            &views.collect::<Result<Vec<_>, _>>()?,
+        ))
+    }
+
+    /// Returns whether no majority can hold the lock, because the key holds data of another type on too many nodes.
+    pub(super) fn are_of_another_type(&self, members: &[Arc<QuorumNode>]) -> bool {
+        let failures = self.failures.iter();
+        let others = failures.filter(|(_, error)| is_of_another_type(error));
+        others.count() > members.len() - majority(members.len())
+    }
+}
+
+/// The state of a key on one node.
 #[derive(Debug)]
 struct NodeView {
     /// The holder is in raw bytes, because the ids of other programs may be any bytes.
@@ -93,7 +143,7 @@ struct NodeView {
     waiting: usize,
 }
 
-fn view(value: redis::Value) -> Result<NodeView, BackendError> {
+fn view(value: Value) -> Result<NodeView, BackendError> {
     let (owner, rest) = holder_first(value)?;
     let fields: Vec<&str> = rest.iter().map(String::as_str).collect();
     let [token, left, waiting] = fields[..] else {
@@ -110,8 +160,8 @@ fn view(value: redis::Value) -> Result<NodeView, BackendError> {
 }
 
 /// Parses a reply whose first word is a holder. The id of another program may be any bytes.
-fn holder_first(value: redis::Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
-    let mut words: VecDeque<redis::Value> = reply::read::<Vec<redis::Value>>(value)?.into();
+fn holder_first(value: Value) -> Result<(Vec<u8>, Vec<String>), BackendError> {
+    let mut words: VecDeque<Value> = reply::read::<Vec<Value>>(value)?.into();
     let holder = words
         .pop_front()
         .ok_or_else(|| reply::unexpected_reply(&[]))?;
@@ -130,26 +180,31 @@ fn common(sorted: &[i64], needed: usize) -> Option<i64> {
         .next_back()
 }
 
-/// Returns the replies that arrive within the limit. Returns an error if fewer nodes than a majority reply.
-async fn ask_all(
-    members: &[Arc<QuorumNode>],
-    command: &Cmd,
-    limit: Duration,
-) -> Result<Vec<redis::Value>, BackendError> {
-    let command = Arc::new(command.clone());
+/// Returns the replies to each command that arrive within the limit. An error of a node's whole call counts only for the
+/// first command.
+async fn ask_all(members: &[Arc<QuorumNode>], commands: &[Cmd], limit: Duration) -> Vec<Replies> {
+    let count = commands.len();
+    let mut pipeline = Pipeline::with_capacity(count);
+    for command in commands {
+        pipeline.add_command(command.clone());
+    }
+    let pipeline = Arc::new(pipeline);
     let mut asked = NodeRequests::new(members.iter().map(|member| {
-        let (member, command) = (Arc::clone(member), Arc::clone(&command));
-        async move { (member.place, member.call(limit, &command).await) }
+        let (member, pipeline) = (Arc::clone(member), Arc::clone(&pipeline));
+        async move {
+            let answers = member.call_all(limit, &pipeline, count).await;
+            (member.place, answers)
+        }
     }));
-    let (mut answers, mut failures) = (Vec::new(), Vec::new());
-    while let Some((place, answer)) = asked.next().await {
-        match answer {
-            Ok(answer) => answers.push(answer),
-            Err(error) => failures.push((place, error)),
+    let mut replies: Vec<Replies> = commands.iter().map(|_| Replies::default()).collect();
+    while let Some((place, answers)) = asked.next().await {
+        let answers = answers.unwrap_or_else(|error| vec![Err(error)]);
+        for (replies, answer) in replies.iter_mut().zip(answers) {
+            match answer {
+                Ok(answer) => replies.answers.push(answer),
+                Err(error) => replies.failures.push((place, error)),
+            }
         }
     }
-    if answers.len() < majority(members.len()) {
-        return Err(no_quorum(members, answers.len(), failures));
-    }
-    Ok(answers)
+    replies
 }

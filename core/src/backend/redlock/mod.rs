@@ -5,6 +5,7 @@ mod asked_nodes;
 mod attempt_rounds;
 mod builder;
 mod inspect;
+mod listing;
 mod majority;
 mod node_admission;
 mod node_health;
@@ -23,8 +24,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, Mode,
-    ReleaseAnswer, RenewAnswer, async_trait,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ListCursor,
+    ListPage, Mode, ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::Key;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
@@ -96,10 +97,10 @@ use settings::RedlockSettings;
 ///
 /// # Lists
 ///
-/// Redlock does not support [`LockManager::list`](crate::LockManager::list), which returns
-/// [`Error::Unsupported`](crate::Error::Unsupported). Each node has its own keys, and only a majority decides whether a
-/// lock is held. So a list would have to query all nodes for each key of each node. Use
-/// [`inspect`](crate::LockManager::inspect) for a known key.
+/// [`LockManager::list`](crate::LockManager::list) visits all keys of three of five nodes, or of two of three. Each
+/// majority contains at least one of these nodes, so each lock is found. For each key, the client asks all nodes whether
+/// a majority holds the lock. The list skips a node that is down, and returns an error if too few nodes reply. The list
+/// contains its keys in memory.
 pub struct Redlock {
     members: Arc<[Arc<QuorumNode>]>,
     /// All nodes use this registry, because the channel has the same name on each node.
@@ -130,6 +131,7 @@ impl Backend for Redlock {
         Capabilities::new(self.settings.least_ttl())
             .with_most_ttl(max_ttl)
             .with_hold_at_least(true)
+            .with_list(true)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
@@ -175,6 +177,14 @@ impl Backend for Redlock {
 
     async fn force_release_holder(&self, key: &Key, id: &str) -> Result<bool, BackendError> {
         inspect::force_release_holder(&self.members, key, id, self.settings.node_timeout).await
+    }
+
+    async fn list(
+        &self,
+        prefix: &str,
+        cursor: Option<&ListCursor>,
+    ) -> Result<ListPage, BackendError> {
+        self.page(prefix, cursor).await
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {
