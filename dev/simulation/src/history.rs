@@ -80,6 +80,8 @@ pub(crate) struct Counts {
     pub(crate) refused: u64,
     /// Calls of `once` that received the outcome of another call.
     pub(crate) found: u64,
+    /// Terms in the election.
+    pub(crate) led: u64,
 }
 
 impl fmt::Display for Counts {
@@ -97,10 +99,11 @@ impl fmt::Display for Counts {
             recorded,
             refused,
             found,
+            led,
         } = self;
         write!(
             f,
-            "grants {grants} lost {lost} cut {cut} busy {busy} failed {failed} faults {faults} passed {passed} parked {parked} together {together} recorded {recorded} refused {refused} found {found}"
+            "grants {grants} lost {lost} cut {cut} busy {busy} failed {failed} faults {faults} passed {passed} parked {parked} together {together} recorded {recorded} refused {refused} found {found} led {led}"
         )
     }
 }

@@ -14,7 +14,7 @@
 //! with a real server.
 //!
 //! Sometimes a task requests many locks together. Then locks are handed off directly inside a process, and requests are
-//! sent in batches. Two more tasks of each process call `once`.
+//! sent in batches. One lock is an election, in which the tasks campaign. Two more tasks of each process call `once`.
 //!
 //! # Faults
 //!
@@ -29,7 +29,7 @@
 //! |---|---|
 //! | exclusion | two guards that exclude each other are never valid at the same time, unless the server has lost the first lock |
 //! | tokens | a request after another grant gets a larger token, even if the server has lost data; concurrent readers get equal tokens |
-//! | order | without network faults, each exclusive lock is granted in the order in which requests reach the server |
+//! | order | without network faults, each exclusive lock is granted in the order in which requests reach the server, except in the election |
 //! | liveness | after all repairs, every call ends |
 //! | nothing left | at the end, every lock is free, no waiter is left, and each key expires after its TTL |
 //! | promptness | without network faults, a released lock is granted to the next waiter within a moment, and waiters of `once` receive the outcome within a moment |
@@ -46,6 +46,7 @@
 //! lost one stays silent); TLS.
 
 mod argument;
+mod campaign;
 mod children;
 mod client;
 mod clock;

@@ -19,7 +19,7 @@ enum Change {
 }
 
 /// The mistakes that the simulation finds. The mistakes that only the model's tests find are in `dev/model`.
-pub const MISTAKES: [Mistake; 11] = [
+pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "release-without-comparing",
         says: "a release or cleanup ends whatever lock is there, its owner's or not",
@@ -71,6 +71,11 @@ pub const MISTAKES: [Mistake; 11] = [
             "local waiter = redis.call('ZRANGE', queue, place, place)[1]",
             "local waiter = redis.call('ZREVRANGE', queue, place, place)[1]",
         )]),
+    },
+    Mistake {
+        name: "candidates-not-notified",
+        says: "a release does not notify the candidates of an election",
+        change: Change::Scripts(&[("if not caller and not holder then", "if false then")]),
     },
     Mistake {
         name: "passed-for-too-short",

@@ -8,6 +8,7 @@ use leasehold::{Error, Lock, LockGuard, LockManager};
 use leasehold_testkit::history::Mode;
 use tokio::time::sleep;
 
+use crate::campaign::{ELECTION, campaign};
 use crate::clock;
 use crate::history::Who;
 use crate::poll_limit::poll_at_most;
@@ -18,6 +19,9 @@ const PERMITS: u32 = 2;
 
 /// The maximum number of polls of a future that is dropped early.
 const POLLS: u32 = 9;
+
+/// The longest time of a campaign.
+const MOST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// The longest requested TTL.
 pub(crate) const LONGEST_TTL: Duration = Duration::from_secs(3);
@@ -47,7 +51,8 @@ impl Operation {
     pub(crate) fn by_chance(random: &mut Rng) -> Self {
         let (key, mode) = match random.u32(0..20) {
             0..10 => ("a", Mode::Exclusive),
-            10..13 => ("b", Mode::Exclusive),
+            10..12 => ("b", Mode::Exclusive),
+            12 => (ELECTION, Mode::Exclusive),
             13..15 => ("c", Mode::Exclusive),
             15..18 => ("c", Mode::Shared),
             _ => (
@@ -108,6 +113,11 @@ impl Operation {
 
     pub(crate) async fn run(&self, shared: &Shared, locks: &LockManager, who: Who) {
         match self.mode {
+            Mode::Exclusive if self.key == ELECTION => {
+                let patience = self.wait.unwrap_or(MOST_PATIENCE);
+                let (ttl, work) = (self.ttl, self.keep);
+                campaign(shared, locks, who, (ttl, patience, work)).await;
+            }
             Mode::Exclusive => {
                 let token = |guard: &LockGuard| Some(guard.token().get());
                 self.take(shared, who, locks.lock(self.key), token).await;

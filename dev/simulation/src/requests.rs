@@ -55,7 +55,10 @@ pub(crate) fn requests(served: &Served) -> Vec<Request<'_>> {
             parked: arguments.get(3).is_some_and(|expiry| !expiry.is_empty()),
         },
         ACQUIRE | ACQUIRE_IN_FULL
-            if arguments.get(4).is_none_or(|mode| *mode == "x") && !keys[0].ends_with(":c") =>
+            if arguments
+                .get(4)
+                .is_none_or(|mode| matches!(*mode, "x" | "u"))
+                && !keys[0].ends_with(":c") =>
         {
             Asked::Take {
                 queueing: !arguments[3].is_empty(),

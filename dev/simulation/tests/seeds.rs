@@ -23,7 +23,7 @@ fn every_seed_holds_what_is_claimed() {
     let reached = ["grants", "lost", "cut", "busy", "failed", "faults"];
     for what in reached
         .iter()
-        .chain(&["passed", "together", "recorded", "found"])
+        .chain(&["passed", "together", "recorded", "found", "led"])
     {
         assert!(report.counts[*what] >= seeds / 4, "{what}: {report}");
     }
