@@ -29,9 +29,9 @@
 //!   `leasehold_nemesis::processes::election::on_zookeeper_there_are_never_two_leaders_and_a_new_one_leads_in_time`,
 //!   `leasehold::conformance::election::a_shutdown_hands_over`
 //! - On Redis and `ZooKeeper`, a candidate that does not respond delays no other candidate. On Redis, this holds for the
-//!   first 1 000 candidates. On `ZooKeeper`, the candidate delays others until its session ends, if it stops responding
-//!   in the milliseconds in which it competes for a free lock. On other backends, a candidate that is first in the queue
-//!   adds the time of a [crashed waiter](crate::guarantees#liveness).
+//!   first 1 000 candidates. A candidate that stops responding while it acquires the lock counts as a crashed leader. On
+//!   other backends, a candidate that is first in the queue adds the time of a
+//!   [crashed waiter](crate::guarantees#liveness).
 //!   `leasehold_nemesis::processes::election::silent_candidates_do_not_delay_the_next_leader`,
 //!   `leasehold::redis::unfair::a_silent_waiter_delays_others_only_if_it_has_a_turn`,
 //!   `leasehold::redis::unfair::each_waiter_is_notified_and_one_acquires`,

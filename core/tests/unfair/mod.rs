@@ -26,8 +26,8 @@ pub(crate) async fn acquires(backend: &impl Backend, attempt: &Attempt) -> Optio
 }
 
 /// Returns the holder of a lock for which these attempts then wait, each in its own process.
-async fn held_before<B: Backend>(backends: &[B], waiters: &[Attempt]) -> Claim {
-    let holder = attempt(waiters[0].key.name(), true);
+async fn held_before<B: Backend>(backends: &[B], fair: bool, waiters: &[Attempt]) -> Claim {
+    let holder = attempt(waiters[0].key.name(), fair);
     let held = acquires(&backends[0], &holder).await.unwrap();
     for (backend, waiter) in backends[1..].iter().zip(waiters) {
         assert!(acquires(backend, waiter).await.is_none());
@@ -42,10 +42,11 @@ async fn three<B: Backend>(connect: &impl AsyncFn() -> B) -> [B; 3] {
 pub(crate) async fn a_silent_waiter_delays_others_only_if_it_has_a_turn<B: Backend>(
     connect: impl AsyncFn() -> B,
 ) {
-    for fair in [false, true] {
+    for (fair, by_fair) in [(false, false), (false, true), (true, true)] {
         let backends = three(&connect).await;
-        let [silent, waiter] = [(); 2].map(|()| attempt(&format!("silent-{fair}"), fair));
-        let held = held_before(&backends, &[silent, waiter.clone()]).await;
+        let key = format!("silent-{fair}-{by_fair}");
+        let [silent, waiter] = [(); 2].map(|()| attempt(&key, fair));
+        let held = held_before(&backends, by_fair, &[silent, waiter.clone()]).await;
         backends[0].release(&held).await.unwrap();
         let notified = timeout(NOTIFIED, backends[2].wait(&waiter)).await;
         assert_eq!(notified.is_ok(), !fair);
@@ -59,7 +60,7 @@ pub(crate) async fn each_waiter_is_notified_and_one_acquires<B: Backend>(
 ) {
     let backends = three(&connect).await;
     let waiters = [(); 2].map(|()| attempt("notified", false));
-    let held = held_before(&backends, &waiters).await;
+    let held = held_before(&backends, true, &waiters).await;
     backends[0].release(&held).await.unwrap();
     let mut acquired = Vec::new();
     for (backend, waiter) in backends[1..].iter().zip(&waiters) {
@@ -78,7 +79,8 @@ pub(crate) async fn each_waiter_is_notified_and_one_acquires<B: Backend>(
 pub(crate) async fn a_waiter_with_a_turn_precedes<B: Backend>(connect: impl AsyncFn() -> B) {
     let backends = three(&connect).await;
     let [unfair, fair] = [false, true].map(|fair| attempt("precedes", fair));
-    let held = held_before(&backends, &[unfair.clone(), fair.clone()]).await;
+    let waiters = [unfair.clone(), fair.clone()];
+    let held = held_before(&backends, false, &waiters).await;
     backends[0].release(&held).await.unwrap();
     assert!(acquires(&backends[1], &unfair).await.is_none());
     let next = acquires_once_notified(&backends[2], &fair).await;

@@ -89,8 +89,10 @@ pub(super) async fn attempt(
         }
         Err(error) => {
             // All nodes of this attempt ended with the session, or it has none. All requests run on one thread, so no
-            // duplicate request creates a node before the entry is forgotten.
-            if ends_session(&error) || matches!(entry.facts.lock().at, NodeLocation::Nowhere) {
+            // duplicate request creates a node before the entry is forgotten. An attempt without a turn may own the
+            // candidate node.
+            let has_none = entry.fair && matches!(entry.facts.lock().at, NodeLocation::Nowhere);
+            if ends_session(&error) || has_none {
                 parts.registry.forget(&entry);
                 return Err(failed(&error));
             }

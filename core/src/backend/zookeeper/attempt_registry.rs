@@ -35,8 +35,8 @@ pub(super) struct RegisteredAttempt {
     pub(super) owner: AttemptId,
     pub(super) key: Key,
     pub(super) session: u64,
-    /// Whether the attempt has its turn in the queue. If not, the attempt has a node only while it competes for a free
-    /// lock, so that the session of a waiter that does not respond delays no other waiter.
+    /// Whether the attempt has its turn in the queue. If not, only the owner of the candidate node has a node, so that
+    /// the session of a waiter that does not respond delays no other waiter.
     pub(super) fair: bool,
     pub(super) facts: Mutex<AttemptFacts>,
     /// Notified when another check is worthwhile.

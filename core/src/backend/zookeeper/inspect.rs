@@ -7,7 +7,7 @@ use zookeeper_client::Error;
 use super::node_queue::NodeQueue;
 use super::reader_token;
 use super::session::Session;
-use super::znodes::{QueueNode, container, key_of};
+use super::znodes::{QueueNode, candidate, container, key_of};
 use crate::backend::{HolderInfo, Inspection, ListCursor, ListPage, Mode};
 use crate::{FencingToken, Key};
 
@@ -84,6 +84,9 @@ pub(super) async fn force(session: &Session, key: &Key, id: Option<&str>) -> Res
             continue;
         }
         held |= session.delete(&path(&container, place)).await?;
+    }
+    if held {
+        session.delete(&candidate(&container)).await?;
     }
     Ok(held)
 }

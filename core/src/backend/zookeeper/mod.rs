@@ -87,6 +87,7 @@
 mod acquire;
 mod attempt_registry;
 mod builder;
+mod candidate_node;
 mod context;
 mod current_session;
 mod error;

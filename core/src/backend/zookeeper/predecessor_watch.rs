@@ -8,22 +8,20 @@ use tokio_util::task::AbortOnDropHandle;
 use zookeeper_client::Error;
 
 use super::attempt_registry::{NodeLocation, RegisteredAttempt, WatchTask};
+use super::candidate_node::{self, LOOKS};
 use super::context::Context;
 use super::node_creation::find_or_create;
 use super::node_queue::QueuePosition;
 use super::reader_token;
 use super::session::Session;
 use super::watch_budget::BudgetedWatch;
-use super::znodes::{QueueNode, container};
+use super::znodes::container;
 use crate::FencingToken;
 use crate::backend::Mode;
 use crate::clock::LeaseInstant;
 
 /// The time after which a waiter checks again even without a notification.
 const WATCH_LASTS: Duration = Duration::from_secs(10);
-
-/// The largest number of checks that one attempt makes without a pause, while the nodes keep changing.
-const LOOKS: usize = 16;
 
 /// The state of an attempt after the replies to all its requests.
 pub(super) enum NodeOutcome {
@@ -48,19 +46,27 @@ pub(super) async fn hold_or_watch(
 ) -> Result<NodeOutcome, Error> {
     let container = container(&entry.key);
     for _ in 0..LOOKS {
-        // Without a turn and a node, the attempt watches the first node. It creates its own node only if there is no
-        // other node, and deletes it again if another node is first.
+        // Without a turn and a node, the attempt watches the first node. Only if there is no node, it claims the
+        // candidate node, and creates its own node.
         let has_node = !matches!(entry.facts.lock().at, NodeLocation::Nowhere);
         if !entry.fair && !has_node {
             let queue = session.queue(&container).await?;
-            if let Some(holder) = queue.first() {
-                if !holder.mode.is_like(Mode::Exclusive) {
+            let watched = match queue.first() {
+                Some(first) if !first.mode.is_like(Mode::Exclusive) => {
                     return Ok(NodeOutcome::OtherKind);
                 }
-                if watch_node(parts, session, entry, holder).await? {
-                    return Ok(NodeOutcome::Busy);
+                Some(first) => {
+                    let path = format!("{container}/{}", first.name);
+                    let Some((_, watched)) = session.watched_data(&path).await? else {
+                        continue;
+                    };
+                    Some(watched)
                 }
-                continue;
+                None => candidate_node::claim(session, entry, &container).await?,
+            };
+            if let Some(watched) = watched {
+                watch(parts, entry, watched, None);
+                return Ok(NodeOutcome::Busy);
             }
         }
         let Some((own, mut queue)) = find_or_create(session, entry).await? else {
@@ -93,10 +99,14 @@ pub(super) async fn hold_or_watch(
             QueuePosition::OtherKind => return Ok(NodeOutcome::OtherKind),
             QueuePosition::Behind(_) if !entry.fair => {
                 session.delete(&own.path).await?;
+                candidate_node::give_up(session, &container, entry.owner).await?;
                 entry.facts.lock().at = NodeLocation::Nowhere;
             }
             QueuePosition::Behind(before) => {
-                if watch_node(parts, session, entry, before).await? {
+                let path = format!("{container}/{}", before.name);
+                let is_released = parts.registry.release_mark(session.number, before);
+                if let Some((_, watched)) = session.watched_data(&path).await? {
+                    watch(parts, entry, watched, is_released);
                     return Ok(NodeOutcome::Busy);
                 }
             }
@@ -111,23 +121,6 @@ pub(super) async fn hold_or_watch(
         }
     }
     Ok(NodeOutcome::Busy)
-}
-
-/// Watches a node. Returns false if the node does not exist.
-async fn watch_node(
-    parts: &Context,
-    session: &Session,
-    entry: &RegisteredAttempt,
-    node: &QueueNode,
-) -> Result<bool, Error> {
-    let path = format!("{}/{}", container(&entry.key), node.name);
-    let is_released = parts.registry.release_mark(session.number, node);
-    let watched = session.watched_data(&path).await?;
-    let exists = watched.is_some();
-    if let Some((_, watched)) = watched {
-        watch(parts, entry, watched, is_released);
-    }
-    Ok(exists)
 }
 
 /// Wakes the attempt when the watch fires, or when the session has ended.

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use super::attempt_registry::{AttemptRegistry, NodeLocation, RETRY, RegisteredAttempt};
+use super::candidate_node;
 use super::current_session::CurrentSession;
 use super::error::{ends_session, failed};
 use super::session::{CreatedNode, Session};
@@ -40,17 +41,18 @@ pub(super) async fn leave(
             NodeLocation::There(node) => Some(node),
             NodeLocation::Unknown => find(&session, entry).await?,
         };
-        match found {
-            Some(node) => {
-                let deleted = session.delete(&node.path).await?;
-                let facts = entry.facts.lock();
-                if facts.token.is_some() && facts.mode == Mode::Exclusive {
-                    node.is_released.store(true, Ordering::Release);
-                }
-                Ok(deleted)
+        let mut is_deleted = false;
+        if let Some(node) = found {
+            is_deleted = session.delete(&node.path).await?;
+            let facts = entry.facts.lock();
+            if facts.token.is_some() && facts.mode == Mode::Exclusive {
+                node.is_released.store(true, Ordering::Release);
             }
-            None => Ok(false),
         }
+        if !entry.fair {
+            candidate_node::give_up(&session, &container(&entry.key), entry.owner).await?;
+        }
+        Ok(is_deleted)
     };
     match gone.await {
         Ok(deleted) => {
@@ -95,6 +97,7 @@ pub(super) async fn delete_orphans(
     let container = container(key);
     let swept = async {
         let queue = session.confirmed_queue(&container).await?;
+        candidate_node::give_up(&session, &container, owner).await?;
         let mut swept = false;
         for place in queue.places_of(owner) {
             swept |= session

@@ -225,6 +225,28 @@ impl Session {
         Err(Error::NoNode)
     }
 
+    /// Creates an ephemeral node in a container, and the container if necessary. Returns false if the node exists.
+    pub(super) async fn create_ephemeral(
+        &self,
+        container: &str,
+        path: &str,
+        data: &[u8],
+    ) -> Result<bool, Error> {
+        for _ in 0..CONTAINER_TRIES {
+            let options = CreateMode::Ephemeral.with_acls(Acls::new(&self.acl));
+            match self
+                .write(|| self.client.create(path, data, &options))
+                .await
+            {
+                Ok(_) => return Ok(true),
+                Err(Error::NodeExists) => return Ok(false),
+                Err(Error::NoNode) => self.make_container(container).await?,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::NoNode)
+    }
+
     async fn make_container(&self, container: &str) -> Result<(), Error> {
         let options = CreateMode::Container.with_acls(Acls::new(&self.acl));
         match self

@@ -33,6 +33,12 @@ pub(super) fn container(key: &Key) -> String {
     name
 }
 
+/// Returns the path of a container's candidate node. The name does not end with a number, so the node is not in the
+/// queue.
+pub(super) fn candidate(container: &str) -> String {
+    format!("{container}/candidate")
+}
+
 /// Returns the name of an attempt's node, without the server's number.
 pub(super) fn node(mode: Mode, owner: AttemptId) -> String {
     let mode = match mode {

@@ -47,9 +47,8 @@ const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 ///
 /// On Redis and `ZooKeeper`, all candidates compete when a term ends, and the first that responds leads. So a candidate
 /// that has crashed, is paused or is cut off delays no other candidate. Each end of a term costs a message to each
-/// candidate and a request of each candidate. On `ZooKeeper`, a candidate
-/// first checks that no other candidate leads, so "one round trip" in the table means two. Each candidate usually also
-/// makes up to two writes: it creates a node, and deletes the node if another candidate was faster.
+/// candidate and a request of each candidate. On `ZooKeeper`, one candidate first gets the right to acquire the lock, so
+/// "one round trip" in the table means about five.
 ///
 /// On the other backends, candidates wait in the queue of the lock. There, a crashed or unresponsive candidate that is
 /// first in the queue adds the time that [`guarantees`](crate::guarantees) lists for waiters. If waiters poll, as in SQL
