@@ -26,11 +26,12 @@ pub(crate) async fn campaign(work: Campaign, locks: &LockManager) -> Result<(), 
     let recorder = Recorder::to_file(&work.file)?;
     let asked = Moment::now();
     let led = election.campaign(async |leader: LockHandle| {
-        println!("leads {}", leader.token());
         let term = Term {
             noted: Some(recorder.granted(KEY, leader.token().get(), asked)),
             leader,
         };
+        // After the record, because the test may stop the process as soon as it reads this line.
+        println!("leads {}", term.leader.token());
         match work.outlives_term {
             true => tokio::spawn(term.ignore_the_end()).await.unwrap_or(Ok(())),
             false => term.lead().await,
