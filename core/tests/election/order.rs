@@ -45,7 +45,7 @@ async fn a_candidate_that_resigns_campaigns_again_behind_all_others() {
 async fn a_candidate_without_rivals_leads_again() {
     let world = World::new();
     let election = election(&world.manager());
-    let terms = AtomicU32::new(0);
+    let (terms, begin) = (AtomicU32::new(0), Instant::now());
     let campaign = election.campaign(async |_leader: LockHandle| {
         if terms.fetch_add(1, Ordering::Relaxed) < 4 {
             election.resign().await;
@@ -54,6 +54,8 @@ async fn a_candidate_without_rivals_leads_again() {
     });
     campaign.await.unwrap();
     assert_eq!(terms.into_inner(), 5);
+    // After each resignation, others could lead for this time.
+    assert!(begin.elapsed() >= 4 * Duration::from_millis(20));
 }
 
 #[tokio::test(start_paused = true)]

@@ -32,8 +32,8 @@ pub(super) async fn inspect_all(
     keys: &[Key],
     limit: Duration,
 ) -> Vec<Replies> {
-    let commands: Vec<Cmd> = keys.iter().map(request::inspect).collect();
-    ask_all(members, &commands, limit).await
+    let commands = keys.iter().map(request::inspect).collect();
+    ask_all(members, commands, limit).await
 }
 
 /// Returns the state of a key according to these views of the nodes.
@@ -92,7 +92,7 @@ pub(super) async fn force_release(
     key: &Key,
     limit: Duration,
 ) -> Result<bool, BackendError> {
-    let mut replies = ask_all(members, &[request::force_release(key)], limit).await;
+    let mut replies = ask_all(members, vec![request::force_release(key)], limit).await;
     let answers = replies.pop().unwrap_or_default().of_majority(members)?;
     let held = answers.into_iter().map(reply::read::<u8>);
     let held = held.collect::<Result<Vec<_>, _>>()?;
@@ -182,11 +182,11 @@ fn common(sorted: &[i64], needed: usize) -> Option<i64> {
 
 /// Returns the replies to each command that arrive within the limit. An error of a node's whole call counts only for the
 /// first command.
-async fn ask_all(members: &[Arc<QuorumNode>], commands: &[Cmd], limit: Duration) -> Vec<Replies> {
+async fn ask_all(members: &[Arc<QuorumNode>], commands: Vec<Cmd>, limit: Duration) -> Vec<Replies> {
     let count = commands.len();
     let mut pipeline = Pipeline::with_capacity(count);
     for command in commands {
-        pipeline.add_command(command.clone());
+        pipeline.add_command(command);
     }
     let pipeline = Arc::new(pipeline);
     let mut asked = NodeRequests::new(members.iter().map(|member| {
@@ -196,7 +196,7 @@ async fn ask_all(members: &[Arc<QuorumNode>], commands: &[Cmd], limit: Duration)
             (member.place, answers)
         }
     }));
-    let mut replies: Vec<Replies> = commands.iter().map(|_| Replies::default()).collect();
+    let mut replies: Vec<Replies> = (0..count).map(|_| Replies::default()).collect();
     while let Some((place, answers)) = asked.next().await {
         let answers = answers.unwrap_or_else(|error| vec![Err(error)]);
         for (replies, answer) in replies.iter_mut().zip(answers) {

@@ -96,10 +96,10 @@ impl Redlock {
         mut keys: Vec<Key>,
     ) -> Result<ListPage, BackendError> {
         let mut locks: Vec<(String, Inspection)> = Vec::new();
-        let mut on_page = HashSet::new();
-        keys.retain(|key| on_page.insert(key.clone()));
-        let listed = Arc::clone(&position.listed);
-        keys.retain(|key| !listed.lock().contains(key.full()));
+        {
+            let (listed, mut on_page) = (position.listed.lock(), HashSet::new());
+            keys.retain(|key| !listed.contains(key.full()) && on_page.insert(key.clone()));
+        }
         if !keys.is_empty() {
             let limit = self.settings.node_timeout;
             let replies = inspect_all(&self.members, &keys, limit).await;

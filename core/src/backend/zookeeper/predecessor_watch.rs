@@ -46,8 +46,8 @@ pub(super) async fn hold_or_watch(
 ) -> Result<NodeOutcome, Error> {
     let container = container(&entry.key);
     for _ in 0..LOOKS {
-        // Without a turn and a node, the attempt watches the first node. Only if there is no node, it claims the
-        // candidate node, and creates its own node.
+        // An attempt without a turn creates no node while the lock is held, and watches the holder's node. If the lock
+        // is free, the attempt first creates the candidate node, and then its own node.
         let has_node = !matches!(entry.facts.lock().at, NodeLocation::Nowhere);
         if !entry.fair && !has_node {
             let queue = session.queue(&container).await?;

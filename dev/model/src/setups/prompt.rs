@@ -15,6 +15,15 @@ const ALL_LIVE: &[Claim] = &[
     Claim::InOrder,
 ];
 
+const ALL_BUT_ORDER: &[Claim] = &[
+    Claim::Exclusion,
+    Claim::Backed,
+    Claim::NoGhost,
+    Claim::WaiterKept,
+    Claim::NoStall,
+    Claim::NoSpin,
+];
+
 const PROMPT: Setup = Setup {
     name: "",
     about: "",
@@ -131,14 +140,7 @@ pub(super) const SETUPS: &[Setup] = &[
         process_of: [0, 0, 1],
         unfair: true,
         budget: TWO_DEATHS,
-        claims: &[
-            Claim::Exclusion,
-            Claim::Backed,
-            Claim::NoGhost,
-            Claim::WaiterKept,
-            Claim::NoStall,
-            Claim::NoSpin,
-        ],
+        claims: ALL_BUT_ORDER,
         reachable: &[Reachable::ServedAfterDeath, Reachable::LongestStall],
         ..PROMPT
     },
@@ -150,14 +152,7 @@ pub(super) const SETUPS: &[Setup] = &[
             ..ONE_DEATH
         },
         // A waiter without a timely notification moves to the end of the queue.
-        claims: &[
-            Claim::Exclusion,
-            Claim::Backed,
-            Claim::NoGhost,
-            Claim::WaiterKept,
-            Claim::NoStall,
-            Claim::NoSpin,
-        ],
+        claims: ALL_BUT_ORDER,
         ..PROMPT
     },
     Setup {
