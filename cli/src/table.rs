@@ -164,14 +164,14 @@ mod tests {
     }
 
     #[test]
-    fn a_time_has_its_two_largest_units() {
+    fn duration_is_shown_in_its_two_largest_units() {
         for (millis, text) in [(999, "0s"), (192_500, "3m 12s"), (93_784_000, "1day 2h")] {
             assert_eq!(rounded(Duration::from_millis(millis)), text);
         }
     }
 
     #[test]
-    fn a_table_fits_into_the_terminal() {
+    fn table_is_cut_to_the_size_of_the_terminal() {
         let table: Vec<String> = ["KEY", "äöü", "b", "c"].map(str::to_owned).into();
         for (rows, columns, shown) in [
             (4, 80, &["KEY", "äöü", "b", "c"][..]),

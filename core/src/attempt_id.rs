@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_see_a_short_hash_that_is_the_same_everywhere_and_no_part_of_the_id() {
+    fn an_attempt_id_displays_as_a_stable_short_hash_and_not_as_the_id() {
         let owner = AttemptId::from_random_bytes([7; 16]);
         assert_eq!(owner.to_string(), "aa52a6f25af4");
         assert_eq!(format!("{owner:?}"), format!("AttemptId({owner})"));
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_told_apart_and_found_again() {
+    fn ids_have_distinct_hashes_and_are_found_in_a_map() {
         let ids: Vec<_> = (0..10_000).map(|_| AttemptId::random()).collect();
         let by_id: AttemptMap<usize> = ids.iter().copied().zip(0..).collect();
         assert!(

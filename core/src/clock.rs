@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn suspension_counts_although_timers_stood_still() {
+    async fn suspended_time_counts_although_timers_did_not_advance() {
         let end = LeaseInstant::now().after(Duration::from_secs(10));
         simulate_suspension(Duration::from_secs(9));
         assert_eq!(end.remaining(), Duration::from_secs(1));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wall_clock_that_was_set_hides_no_later_suspension() {
+    fn setting_the_wall_clock_does_not_hide_a_later_suspension() {
         let (start, wall) = (std::time::Instant::now(), std::time::SystemTime::UNIX_EPOCH);
         let minute = Duration::from_secs(60);
         let mut gained = gained::WallClockDrift::since(start, wall + minute * 600);
@@ -319,13 +319,13 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_for_ever_does_not_overflow() {
+    fn a_deadline_of_the_maximum_duration_does_not_overflow() {
         assert!(!LeaseInstant::now().after(Duration::MAX).has_passed());
     }
 
     #[cfg(any(target_os = "linux", target_os = "android"))]
     #[test]
-    fn the_quick_look_at_the_suspension_is_near_the_careful_one_and_never_below() {
+    fn the_fast_suspension_reading_is_close_to_the_exact_one_and_not_below() {
         let asleep = Duration::from_secs(5);
         for _ in 0..100 {
             let quick = |now| Duration::from_nanos(platform::nanos_suspended_at_most(now));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_the_suspension_is_free_of_noise() {
+    fn repeated_suspension_readings_are_equal() {
         let first = suspended(Instant::now());
         assert!((0..10_000).all(|_| suspended(Instant::now()) == first));
     }

@@ -37,7 +37,7 @@ mod tests {
     use crate::{FencingToken, Key};
 
     #[test]
-    fn nothing_from_outside_breaks_a_line_or_turns_it() {
+    fn control_and_bidi_characters_in_errors_are_escaped() {
         let bad = [
             '\n', '\r', '\u{1b}', '\u{85}', '\u{2028}', '\u{202e}', '\u{2066}',
         ];

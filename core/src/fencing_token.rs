@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_positive_numbers_in_their_one_spelling_are_tokens() {
+    fn only_canonical_positive_integers_are_parsed_as_tokens() {
         for bad in [
             "",
             "0",
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_order_as_numbers_do() {
+    fn tokens_are_ordered_as_numbers() {
         let token = |n: i64| FencingToken::try_from(n).unwrap();
         assert!(token(9) < token(10));
         assert_eq!(i64::from(token(9)), 9);

@@ -32,49 +32,49 @@
 //! 3. No other client closes a holder's session with the session's id and password.
 //! 4. Each key becomes free at least once in every two thousand million queued attempts.
 //!
-//! - Two guards of one key are never both valid. `leasehold::conformance::behaviour::exclusion_under_contention`,
-//!   `leasehold_model::holds::late_copies`, `leasehold_model::holds::three_attempts`,
-//!   `leasehold_simulation::seeds::every_seed_holds_what_is_claimed`,
-//!   `leasehold_nemesis::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
+//! - Two guards of one key are never both valid. `leasehold::conformance::behaviour::contending_tasks_never_hold_the_lock_together`,
+//!   `leasehold_model::it::claims::late_duplicates`, `leasehold_model::it::claims::three_attempts`,
+//!   `leasehold_simulation::it::seeds::each_seed_satisfies_all_claims`,
+//!   `leasehold_nemesis::soak::soak_with_cancelled_acquires_leaks_no_memory_connections_or_keys`
 //! - A guard's deadline counts from when the accepted request was sent: a slow network makes leases shorter, never
-//!   longer. `leasehold::rules::rule_3_deadline_from_sending::the_lease_counts_from_the_request_whose_answer_came`,
-//!   `leasehold::rules::rule_3_deadline_from_sending::a_slow_grant_does_not_lengthen_the_lease`,
-//!   `leasehold_model::weakened::reply_to_any_copy`
+//!   longer. `leasehold::it::rules::rule_3_deadline_from_sending::the_lease_counts_from_the_request_that_was_answered`,
+//!   `leasehold::it::rules::rule_3_deadline_from_sending::a_slow_grant_does_not_lengthen_the_lease`,
+//!   `leasehold_model::it::weakened::reply_to_any_duplicate`
 //! - A guard is invalid past its deadline, even if the backend reports otherwise or cannot be reached. A margin puts
 //!   that deadline before the end of the lease on the server.
-//!   `leasehold::rules::rule_3_deadline_from_sending::past_its_deadline_a_guard_is_lost_whoever_says_what`,
-//!   `leasehold::engine::lease::tests::a_lease_ends_before_the_server_ends_it`, `leasehold_model::weakened::no_margin`,
-//!   `leasehold_nemesis::processes::pause::a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybody`
+//!   `leasehold::it::rules::rule_3_deadline_from_sending::past_its_deadline_a_guard_is_lost_whatever_the_backend_reports`,
+//!   `leasehold::engine::lease::tests::a_lease_ends_before_the_server_ends_it`, `leasehold_model::it::weakened::no_clock_margin`,
+//!   `leasehold_nemesis::it::processes::pause::paused_holder_detects_its_expired_lease_without_a_server_reply`
 //! - A suspended machine does not keep its lease. `leasehold::engine::lease::tests::a_suspended_machine_does_not_keep_its_lease`,
-//!   `leasehold::clock::tests::suspension_counts_although_timers_stood_still`
+//!   `leasehold::clock::tests::suspended_time_counts_although_timers_did_not_advance`
 //! - [`run`](crate::LockGuard::run) drops its body at the deadline, and does not poll it again.
-//!   `leasehold::rules::rule_5_loss_is_loud::after_a_pause_past_the_deadline_the_body_takes_no_further_step`,
-//!   `leasehold::rules::rule_5_loss_is_loud::a_body_is_cut_short_at_the_deadline`
+//!   `leasehold::it::rules::rule_5_loss_is_reported::after_a_pause_past_the_deadline_the_body_is_not_polled_again`,
+//!   `leasehold::it::rules::rule_5_loss_is_reported::a_body_is_dropped_at_the_deadline`
 //! - A request that arrives after its acquire has ended does not acquire the lock.
-//!   `leasehold::redis::faults::a_request_that_is_delivered_after_the_cleanup_takes_nothing`,
-//!   `leasehold::redlock::faults::a_request_that_comes_after_the_end_takes_nothing`,
-//!   `leasehold_model::weakened::no_seal`,
-//!   `leasehold::zookeeper::faults::attempts_that_are_dropped_while_there_is_no_session_leave_nothing`
+//!   `leasehold::redis::single::faults::a_request_delivered_after_the_cleanup_acquires_nothing`,
+//!   `leasehold::redis::redlock::faults::a_request_delivered_after_the_cleanup_acquires_nothing`,
+//!   `leasehold_model::it::weakened::no_tombstone`,
+//!   `leasehold::zookeeper::faults::attempts_dropped_without_a_session_leave_no_nodes`
 //! - A lost guard stays lost: its lease is never renewed after the lock could have been granted to another holder.
-//!   `leasehold::engine::lease::tests::what_has_ended_stays_ended_and_keeps_its_first_reason`,
-//!   `leasehold_model::weakened::renewal_by_owner`
+//!   `leasehold::engine::lease::tests::an_ended_lease_stays_ended_with_its_first_reason`,
+//!   `leasehold_model::it::weakened::renewal_by_owner`
 //! - Readers never hold a lock alongside a writer, and the number of held permits never exceeds the limit.
-//!   `leasehold::conformance::sharing::readers_never_meet_a_writer`,
-//!   `leasehold::conformance::sharing::no_more_permits_than_there_are`,
-//!   `leasehold_nemesis::processes::semaphore::of_100_000_acquisitions_never_more_hold_than_there_are_permits_and_the_killed_give_theirs_back`
+//!   `leasehold::conformance::sharing::readers_and_a_writer_never_hold_the_lock_together`,
+//!   `leasehold::conformance::sharing::contending_tasks_never_hold_more_permits_than_the_limit`,
+//!   `leasehold_nemesis::it::processes::semaphore::killed_holders_lose_their_permits_and_the_limit_is_never_exceeded`
 //! - A lock set holds all of its keys or none, and acquiring it never deadlocks.
-//!   `leasehold::several_histories::ten_thousand_histories_hold_all_or_nothing`,
-//!   `leasehold::several::nobody_waits_in_a_circle`
+//!   `leasehold::it::lock_set_histories::histories_hold_all_or_nothing`,
+//!   `leasehold::it::lock_set::concurrent_sets_never_deadlock`
 //! - Different values result in different keys. This applies to values that a template of `#[distributed_lock]`
 //!   separates with `:`, and to the path keys of `leasehold-tower`.
-//!   `leasehold::key::tests::no_two_pairs_of_values_share_a_key`, `leasehold_ui::compiles::keys::compiles_and_runs`,
-//!   `leasehold_tower::it::keys::two_pairs_of_parameters_are_two_locks`
+//!   `leasehold::key::tests::no_two_pairs_of_values_share_a_key`, `leasehold_ui::it::compiles::keys::each_form_of_key_compiles_and_runs`,
+//!   `leasehold_tower::it::keys::different_pairs_of_parameters_use_different_locks`
 //! - A lock with [`hold_at_least`](crate::Lock::hold_at_least) is taken for that time, despite releases and crashes.
 //!   `leasehold::conformance::hold_at_least::a_released_lock_stays_taken`,
 //!   `leasehold::conformance::hold_at_least::the_lock_of_a_crashed_holder_stays_taken`
 //! - On Redis, locks of this crate and locks that other programs acquire with `SET key id NX PX ttl` exclude each
-//!   other. `leasehold::redis::foreign::we_exclude_them`,
-//!   `leasehold::redis::foreign::they_exclude_us_and_we_wait_for_them`, `leasehold_model::holds::foreign_lockers`
+//!   other. `leasehold::redis::single::other_programs::a_lock_of_this_crate_excludes_other_programs`,
+//!   `leasehold::redis::single::other_programs::a_lock_of_another_program_excludes_us_and_we_wait_for_it`, `leasehold_model::it::claims::foreign_lockers`
 //!
 //! # Tokens
 //!
@@ -88,116 +88,116 @@
 //! time.
 //!
 //! - **T1.** On a backend that loses no data, tokens are always monotonic, for any clocks, delays, pauses, losses and
-//!   duplicates. `leasehold_model::holds::early_expiry`, `leasehold_model::holds::early_expiry_three`,
-//!   `leasehold_model::quorum_holds::three_rounds_fenced`, `leasehold_model::quorum_holds::five_nodes`,
-//!   `leasehold_nemesis::processes::tokens::each_of_100_000_acquisitions_has_a_larger_token_than_the_one_before`,
-//!   `leasehold::redlock::memory::tokens_grow_whatever_the_clocks_say`
+//!   duplicates. `leasehold_model::it::claims::early_expiry`, `leasehold_model::it::claims::early_expiry_three`,
+//!   `leasehold_model::it::quorum_claims::three_rounds_fenced`, `leasehold_model::it::quorum_claims::five_nodes`,
+//!   `leasehold_nemesis::it::processes::tokens::tokens_increase_over_the_acquisitions_of_two_processes`,
+//!   `leasehold::redis::redlock::data_loss::tokens_increase_despite_clock_jumps`
 //! - **T2.** After a [`Redlock`] node lost its memory, tokens stay monotonic if the node has no vote for longer than
 //!   ε + S. A node that may restart with an older state must also have no vote for the longest TTL. The client reads a
-//!   node's uptime to enforce this. `leasehold_model::quorum_holds::quorum_restarts`,
-//!   `leasehold_model::quorum_holds::quorum_old_state`,
-//!   `leasehold::redlock::memory::a_node_that_was_restarted_has_no_vote_until_what_it_forgot_is_over`
+//!   node's uptime to enforce this. `leasehold_model::it::quorum_claims::quorum_restarts`,
+//!   `leasehold_model::it::quorum_claims::quorum_old_state`,
+//!   `leasehold::redis::redlock::data_loss::a_restarted_node_has_no_vote_until_the_locks_it_lost_have_expired`
 //! - **T3.** In two cases tokens are not always monotonic: in a split brain, and if a server grants locks immediately
 //!   after losing its memory. In these cases, tokens increase between acquisitions that are more than ε + S apart.
 //!   Tokens of closer acquisitions may be equal or inverted. Each token is at least the server's time of day.
-//!   `leasehold::redis::outage::a_server_that_forgot_ends_the_guard_and_tokens_go_on_growing`,
-//!   `leasehold::sentinel::split::an_old_primary_that_returns_has_nobody_write_out_of_order`,
-//!   `leasehold_model::weakened::no_time_floor`
+//!   `leasehold::redis::single::outage::a_server_that_lost_its_data_ends_the_guard_and_tokens_still_increase`,
+//!   `leasehold::redis::sentinel::split_brain::a_returning_old_primary_causes_no_writes_out_of_order`,
+//!   `leasehold_model::it::weakened::no_time_floor`
 //! - **T4.** On one server with failover, tokens increase if the new primary's first grant is late enough. It must be
 //!   more than ε later than any grant that the new primary does not know. With synchronized clocks, a failover takes
-//!   longer than ε. `leasehold_model::quorum_holds::one_server`,
-//!   `leasehold::sentinel::tokens::tokens_grow_over_fifty_failovers_that_lose_them`
+//!   longer than ε. `leasehold_model::it::quorum_claims::one_server`,
+//!   `leasehold::redis::sentinel::tokens::tokens_increase_over_failovers_that_lose_the_counter`
 //! - **T5.** The server forgets the last token of a key two days after its last use. It may do so up to 17 minutes
 //!   earlier, or earlier by as much as its clock was set back. The clocks of servers are assumed to differ by less than
 //!   two days. `fence_ttl` of the backend's builder sets another time and documents its cost. The record of a semaphore
 //!   ends a minute after its last lease, because a permit does not have a fencing token.
-//!   `leasehold::redis::fence_ttl::every_request_keeps_the_last_token_for_the_time_that_is_set`,
-//!   `leasehold::redis::fence_ttl::batches_and_readers_keep_the_last_token_for_the_time_that_is_set`,
-//!   `leasehold::redis::fence_ttl::a_key_in_use_keeps_its_last_token`,
-//!   `leasehold::redis::fence_ttl::a_semaphore_leaves_nothing_two_minutes_after_its_last_lease`,
-//!   `leasehold::redlock::fence_ttl::nodes_keep_the_last_token_for_the_time_that_is_set`,
-//!   `leasehold_model::quorum_holds::quorum_idle`,
-//!   `leasehold::redis::companions::a_released_lock_leaves_its_counter_and_the_counter_has_a_ttl`,
-//!   `leasehold::redis::tokens::a_counter_that_is_in_use_lasts_two_days_or_a_little_less`
+//!   `leasehold::redis::single::fence_ttl::every_request_keeps_the_last_token_for_the_fence_ttl`,
+//!   `leasehold::redis::single::fence_ttl::batches_and_readers_keep_the_last_token_for_the_fence_ttl`,
+//!   `leasehold::redis::single::fence_ttl::a_key_in_use_keeps_its_last_token`,
+//!   `leasehold::redis::single::fence_ttl::the_data_of_a_semaphore_expires_a_minute_after_its_last_lease`,
+//!   `leasehold::redis::redlock::fence_ttl::nodes_keep_the_last_token_for_the_fence_ttl`,
+//!   `leasehold_model::it::quorum_claims::quorum_idle`,
+//!   `leasehold::redis::single::auxiliary_keys::a_released_lock_leaves_its_counter_and_the_counter_has_a_ttl`,
+//!   `leasehold::redis::single::tokens::a_token_counter_in_use_has_a_ttl_of_about_two_days`
 //! - In process, tokens also increase across restarts of the process, unless its clock was set back.
-//!   `leasehold::backend::memory::fencing_tokens::tests::tokens_follow_the_clock_and_grow_when_it_does_not`
+//!   `leasehold::backend::memory::fencing_tokens::tests::tokens_follow_the_clock_and_increase_when_it_does_not`
 //! - On `ZooKeeper`, tokens are transaction numbers of the ensemble, which never decrease.
-//!   `leasehold::conformance::contract::tokens_grow`,
+//!   `leasehold::conformance::contract::each_token_is_larger_than_all_earlier_ones`,
 //!   `leasehold::zookeeper::ensemble::when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both`
 //! - Readers that hold a lock together have the same token. That token is larger than all earlier writers' tokens and
 //!   smaller than all later writers' tokens. A reader that was the writer keeps its own token.
-//!   `leasehold::conformance::kinds::readers_share_a_token`,
-//!   `leasehold::conformance::kinds::a_reader_that_looks_late_has_the_token_of_the_others`
+//!   `leasehold::conformance::kinds::concurrent_readers_have_the_same_token`,
+//!   `leasehold::conformance::kinds::a_reader_that_polls_late_has_the_token_of_the_other_readers`
 //! - A holder that accepted a handed-over lock has a larger token than the previous holder.
-//!   `leasehold::conformance::kinds::a_handover_works_once`,
-//!   `leasehold_nemesis::processes::handover::a_process_exits_and_another_holds_on`
+//!   `leasehold::conformance::kinds::a_handover_is_accepted_only_once`,
+//!   `leasehold_nemesis::it::processes::handover::handed_over_lock_survives_the_exit_of_its_process`
 //!
 //! # Fenced writes
 //!
 //! Fenced writes depend only on monotonic tokens, not on exclusion, clocks or the network.
 //!
 //! - A [`FenceStore`](crate::FenceStore) admits no token after a larger token.
-//!   `leasehold::fence::the_largest_of_many_stays`,
-//!   `leasehold::redis::fence::accepts_the_newest_again_and_refuses_what_is_older_to_the_last_digit`,
-//!   `leasehold::redis::fence::a_server_that_takes_no_writes_admits_nobody_not_even_the_newest_again`
+//!   `leasehold::it::fence::the_largest_of_concurrent_tokens_is_kept`,
+//!   `leasehold::redis::single::fence::the_newest_token_is_admitted_again_and_older_ones_refused_exactly`,
+//!   `leasehold::redis::single::fence::a_server_that_accepts_no_writes_admits_no_token`
 //! - If all holders use `Fence::begin` of `leasehold-sqlx`, a paused holder that reads and writes does not lose another
 //!   holder's update. `begin` claims the fence first, and the fence's row stays locked until the commit.
-//!   `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`,
-//!   `leasehold_sqlx::races::mariadb::on_mariadb_a_fence_loses_nothing`,
-//!   `leasehold_sqlx::races::sqlite::on_sqlite_a_fence_loses_nothing`, `leasehold_sqlx::paused::on_postgres`
+//!   `leasehold_sqlx::it::races::postgres::on_postgres_racing_fenced_writes_lose_no_update`,
+//!   `leasehold_sqlx::it::races::mariadb::on_mariadb_racing_fenced_writes_lose_no_update`,
+//!   `leasehold_sqlx::it::races::sqlite::on_sqlite_racing_fenced_writes_lose_no_update`, `leasehold_sqlx::it::paused::on_postgres_late_write_of_a_paused_holder_is_refused`
 //! - A [`FencedPipeline`](crate::FencedPipeline) executes nothing after a larger token was admitted, and no other
-//!   client's command runs between its own. `leasehold::redis::pipeline::of_a_stale_one_nothing_is_executed`,
-//!   `leasehold::redis::pipeline::among_many_at_once_no_older_write_follows_a_newer_one`
+//!   client's command runs between its own. `leasehold::redis::single::pipeline::a_pipeline_with_a_stale_token_executes_nothing`,
+//!   `leasehold::redis::single::pipeline::of_concurrent_pipelines_no_older_write_follows_a_newer_one`
 //! - A `Fence::begin` that is dropped at any point leaves no open transaction (under tokio).
-//!   `leasehold_sqlx::it::dropped::on_postgres_nothing_that_is_confirmed_later_is_lost`,
-//!   `leasehold_sqlx::it::dropped::on_mariadb_nothing_that_is_confirmed_later_is_lost`
+//!   `leasehold_sqlx::it::fence::dropped::on_postgres_write_after_a_dropped_begin_is_committed`,
+//!   `leasehold_sqlx::it::fence::dropped::on_mariadb_write_after_a_dropped_begin_is_committed`
 //! - Writes under a fence are linearizable on each deployment, despite faults of locks, clients, servers, links and
 //!   clocks. Under the same faults, writes without a fence are lost. The same holds for writes through a `FencedPool` of
 //!   `leasehold-sqlx`, by code that uses no token.
-//!   `leasehold_nemesis::matrix::under_a_fence_nothing_is_lost_whatever_happens_to_the_locks`
+//!   `leasehold_nemesis::it::matrix::fenced_writes_lose_nothing_on_each_deployment_with_each_fault`
 //! - A `LockedTransaction` under a lock in the same database commits only if no other client has acquired the lock. A
 //!   transaction whose lock was lost writes nothing, and the next holder sees all writes of a committed transaction.
-//!   `leasehold_sqlx::locked::history::on_postgres::no_update_is_lost_and_a_plain_transaction_loses_some`,
-//!   `leasehold_sqlx::locked::history::on_mariadb::no_update_is_lost_and_a_plain_transaction_loses_some`,
-//!   `leasehold_sqlx::locked::history::on_sqlite::no_update_is_lost_and_a_plain_transaction_loses_some`,
-//!   `leasehold_sqlx::locked::deferred::the_next_holder_waits_for_deferred_triggers_and_sees_their_writes`
-//! - A single fenced statement changes no row that a later holder has written. `leasehold_sqlx::it::rows::on_postgres`,
-//!   `leasehold_sqlx::it::rows::on_mariadb`, `leasehold_sqlx::it::rows::on_sqlite`
+//!   `leasehold_sqlx::it::locked::history::on_postgres::locked_transactions_lose_no_update_and_plain_ones_lose_some`,
+//!   `leasehold_sqlx::it::locked::history::on_mariadb::locked_transactions_lose_no_update_and_plain_ones_lose_some`,
+//!   `leasehold_sqlx::it::locked::history::on_sqlite::locked_transactions_lose_no_update_and_plain_ones_lose_some`,
+//!   `leasehold_sqlx::it::locked::deferred::the_next_holder_waits_for_deferred_triggers_and_sees_their_writes`
+//! - A single fenced statement changes no row that a later holder has written. `leasehold_sqlx::it::fence::rows::on_postgres_written_rows_are_counted_and_stale_rows_reported`,
+//!   `leasehold_sqlx::it::fence::rows::on_mariadb_written_rows_are_counted_and_stale_rows_reported`, `leasehold_sqlx::it::fence::rows::on_sqlite_written_rows_are_counted_and_stale_rows_reported`
 //! - `Fence::begin` and a single fenced statement do not see each other. If `Fence::query` writes a row anywhere, use
 //!   it for that row within `Fence::begin` too. An `INSERT` in such a transaction must set the fence column to the
 //!   token. Then neither `Fence::begin` nor a single statement overwrites a later holder's write. `Fence::begin` alone
 //!   protects only against other `begin` transactions.
-//!   `leasehold_sqlx::it::together::on_postgres_query_within_begin_sees_other_queries_and_is_seen_by_them`,
-//!   `leasehold_sqlx::it::together::on_mariadb_query_within_begin_sees_other_queries_and_is_seen_by_them`,
-//!   `leasehold_sqlx::it::together::on_sqlite_query_within_begin_sees_other_queries_and_is_seen_by_them`
+//!   `leasehold_sqlx::it::fence::queries_inside_begin::on_postgres_queries_inside_and_outside_of_begin_refuse_older_tokens`,
+//!   `leasehold_sqlx::it::fence::queries_inside_begin::on_mariadb_queries_inside_and_outside_of_begin_refuse_older_tokens`,
+//!   `leasehold_sqlx::it::fence::queries_inside_begin::on_sqlite_queries_inside_and_outside_of_begin_refuse_older_tokens`
 //! - `FenceLayer` of `leasehold-tower` rejects every request that follows a request with a larger token. If its store
 //!   fails, it rejects all requests.
-//!   `leasehold_tower::it::fencing::what_was_admitted_is_done_before_the_next_and_the_older_is_refused`,
-//!   `leasehold_tower::it::fencing::a_store_that_fails_lets_nobody_in`
+//!   `leasehold_tower::it::fencing::admitted_request_ends_before_the_next_and_an_older_token_is_refused`,
+//!   `leasehold_tower::it::fencing::failed_fence_store_refuses_the_request`
 //! - If exclusion fails and two guards are valid, the older holder's write is rejected. The tests cause such failures
 //!   in all known ways.
-//!   `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
-//!   `leasehold::redlock::memory::a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older`,
-//!   `leasehold::redlock::memory::a_node_that_is_wrongly_called_durable_lets_two_in_and_the_fence_refuses_the_older`
+//!   `leasehold::redis::sentinel::unreplicated_locks::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
+//!   `leasehold::redis::redlock::data_loss::a_clock_jump_permits_two_holders_and_the_fence_refuses_the_older`,
+//!   `leasehold::redis::redlock::data_loss::a_falsely_durable_node_permits_two_holders_and_the_fence_refuses_one`
 //!
 //! # Liveness
 //!
 //! Liveness assumes that the backend responds, and that the tasks of waiters are polled.
 //!
 //! - A lock is free, or granted to its first waiter, at most one TTL after its holder stopped renewing.
-//!   `leasehold::conformance::contract::a_lease_runs_out`, `leasehold_model::holds::deaths`,
-//!   `leasehold_nemesis::processes::order::processes_that_are_killed_delay_the_others_by_no_more_than_the_bound`,
-//!   `leasehold_nemesis::processes::sqlite::killed_and_stopped_processes_exclude_each_other_and_no_lock_outlives_its_lease`
+//!   `leasehold::conformance::contract::a_lease_expires_after_its_ttl`, `leasehold_model::it::claims::deaths`,
+//!   `leasehold_nemesis::it::processes::order::killed_processes_delay_others_by_at_most_the_documented_bound`,
+//!   `leasehold_nemesis::it::processes::sqlite::killed_and_stopped_processes_exclude_each_other_and_no_lock_outlives_its_lease`
 //! - A live holder keeps its lock, however long its work takes.
 //!   `leasehold::conformance::behaviour::a_held_lock_is_renewed`,
-//!   `leasehold_nemesis::short_lease::a_lease_of_300_ms_is_kept_for_ten_seconds`,
-//!   `leasehold::virtual_time::a_short_lease_survives_an_hour_of_faults_that_leave_it_time`
+//!   `leasehold_nemesis::it::short_lease::lease_of_300_ms_is_renewed_for_ten_seconds`,
+//!   `leasehold::it::virtual_time::a_short_lease_survives_an_hour_of_two_failures_per_renewal`
 //! - A failed renewal releases nothing, and is retried until the deadline.
-//!   `leasehold::rules::rule_6_watchdog::a_failing_renewal_is_repeated_and_releases_nothing`,
-//!   `leasehold::redlock::faults::a_failed_renewal_releases_nothing`
+//!   `leasehold::it::rules::rule_6_watchdog::a_failing_renewal_is_retried_and_does_not_release_the_lock`,
+//!   `leasehold::redis::redlock::faults::a_failed_renewal_does_not_release_the_lock`
 //! - A crashed waiter or a lost notification delays the other waiters by a bounded time.
-//!   `leasehold_model::holds::lost_wake_ups`, `leasehold_model::holds::deaths_and_cancels`,
-//!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`
+//!   `leasehold_model::it::claims::lost_notifications`, `leasehold_model::it::claims::deaths_and_cancels`,
+//!   `leasehold::redis::single::waiting::a_waiter_whose_notification_is_lost_acquires_at_its_next_poll`
 //! - A planned failover of Sentinels, or a planned takeover in a Cluster, delays acquires by at most 3 s, whatever the
 //!   TTL. The process repeats its recent releases as soon as it detects the new server. It repeats the releases of the
 //!   last 30 s, and at most 4 096 for each [`Redis`](crate::backend::redis::Redis). The bound of 3 s does not hold in
@@ -206,61 +206,61 @@
 //!   Third, a replica was asked to take over before the masters were connected to it: see
 //!   [`Redis`](crate::backend::redis::Redis#clusters). Fourth, the lock was released before its
 //!   [`hold_at_least`](crate::Lock::hold_at_least) had passed: the new server may keep it until its TTL.
-//!   `leasehold_model::holds::promotion`, `leasehold_model::weakened::releases_not_repeated`,
-//!   `leasehold::sentinel::planned::two_waiters_with_a_long_ttl_are_served`,
-//!   `leasehold::sentinel::planned::many_waiters_of_one_manager_are_served`,
-//!   `leasehold::sentinel::planned::waiters_of_several_managers_are_served`,
-//!   `leasehold::sentinel::planned::waiters_are_served_after_a_failover_there_and_back`,
-//!   `leasehold::sentinel::planned::what_the_old_primary_alone_saw_released_is_free_on_the_new_one`,
-//!   `leasehold::cluster::planned::waiters_are_served_after_a_takeover`,
-//!   `leasehold::cluster::planned::waiters_of_several_managers_are_served_after_a_takeover`,
-//!   `leasehold::cluster::planned::waiters_are_served_after_a_failover_to_a_replica_that_was_just_restarted`
+//!   `leasehold_model::it::claims::promotion`, `leasehold_model::it::weakened::releases_not_repeated`,
+//!   `leasehold::redis::sentinel::planned::two_waiters_with_a_long_ttl_are_served_after_a_failover`,
+//!   `leasehold::redis::sentinel::planned::many_waiters_of_one_manager_are_served_after_a_failover`,
+//!   `leasehold::redis::sentinel::planned::waiters_of_several_managers_are_served_after_a_failover`,
+//!   `leasehold::redis::sentinel::planned::waiters_are_served_after_a_failover_and_a_failback`,
+//!   `leasehold::redis::sentinel::planned::a_lock_whose_release_only_the_old_primary_received_becomes_free`,
+//!   `leasehold::redis::cluster::planned::waiters_are_served_after_a_takeover`,
+//!   `leasehold::redis::cluster::planned::waiters_of_several_managers_are_served_after_a_takeover`,
+//!   `leasehold::redis::cluster::planned::waiters_are_served_after_a_failover_to_a_replica_that_was_just_restarted`
 //! - On Redis one round trip releases the lock and grants it to the next waiter. That waiter must be in the same
 //!   process and wait for this lock alone. Waiters of other processes still get their turn, and a waiter whose reply is
-//!   lost polls. `leasehold_model::holds::passing`, `leasehold_model::holds::two_processes`,
-//!   `leasehold::redis::passing::a_waiter_of_the_same_process_need_not_ask`,
-//!   `leasehold::redis::passing::what_was_passed_on_has_its_ttl_after_the_first_renewal`,
-//!   `leasehold::redis::passing::waiters_of_other_processes_have_their_turn`,
-//!   `leasehold::redis::passing::a_waiter_whose_news_is_lost_looks_soon`,
-//!   `leasehold::redis::passing::a_release_that_is_dropped_has_its_waiter_look_at_once`
+//!   lost polls. `leasehold_model::it::claims::hand_off`, `leasehold_model::it::claims::two_processes`,
+//!   `leasehold::redis::single::handoff::a_waiter_of_the_same_process_acquires_without_a_request`,
+//!   `leasehold::redis::single::handoff::a_handed_off_lock_has_its_ttl_after_the_first_renewal`,
+//!   `leasehold::redis::single::handoff::waiters_of_all_processes_are_served_in_queue_order`,
+//!   `leasehold::redis::single::handoff::a_waiter_whose_grant_reply_is_lost_polls_soon`,
+//!   `leasehold::redis::single::handoff::a_dropped_release_makes_the_next_waiter_poll_immediately`
 //! - If the queue is empty, a release request also contains the attempt of the next task in the same process. The
 //!   result equals a release followed by an acquire, even if replies are lost or tasks are dropped.
-//!   `leasehold_model::holds::parked`, `leasehold_model::holds::parked_two_processes`,
-//!   `leasehold::redis::parked::the_release_of_one_is_the_attempt_of_the_next`,
-//!   `leasehold::redis::parked::a_release_passes_on_what_it_holds_to_one_whose_request_is_wanted`,
-//!   `leasehold::redis::parked::one_that_goes_while_it_is_passed_the_lock_leaves_nothing`,
-//!   `leasehold::redis::parked::a_release_that_comes_after_the_next_has_cleaned_up_passes_nothing_on`,
-//!   `leasehold::redis::parked::one_whose_news_is_lost_asks`
+//!   `leasehold_model::it::claims::parked`, `leasehold_model::it::claims::parked_two_processes`,
+//!   `leasehold::redis::single::parked::a_release_also_acquires_for_the_next_parked_waiter`,
+//!   `leasehold::redis::single::parked::a_release_hands_off_only_to_a_parked_waiter_with_a_valid_request`,
+//!   `leasehold::redis::single::parked::a_waiter_dropped_during_its_hand_off_leaves_the_lock_free`,
+//!   `leasehold::redis::single::parked::a_release_delivered_after_the_waiters_cleanup_hands_off_nothing`,
+//!   `leasehold::redis::single::parked::a_parked_waiter_whose_grant_reply_is_lost_sends_a_request`
 //! - Requests that are sent to Redis together are executed as if they were sent one by one, in order. No request is
 //!   affected by another's error, by a lost reply, or by a blocked runtime. The exception is a server without free
 //!   memory: it rejects a single attempt, but may execute an attempt that was sent together with a release.
-//!   `leasehold_model::holds::batches`,
-//!   `leasehold::redis::one_by_one::a_batch_does_what_its_requests_would_do_one_by_one`,
-//!   `leasehold::redis::batches::those_who_ask_at_once_wait_in_the_order_in_which_they_asked`,
-//!   `leasehold::redis::batches::what_the_server_refuses_is_told_to_whom_it_concerns`,
-//!   `leasehold::redis::batches::a_batch_whose_answer_is_lost_leaves_nothing_behind`,
-//!   `leasehold::redis::batches::a_batch_that_is_delivered_after_the_cleanups_takes_nothing`,
-//!   `leasehold::redis::batches::a_batch_that_is_delivered_long_after_it_was_sent_takes_nothing`,
-//!   `leasehold::redis::batches::a_runtime_that_stands_still_keeps_nobody_waiting`
+//!   `leasehold_model::it::claims::batches`,
+//!   `leasehold::redis::single::batch_equivalence::a_batch_has_the_same_effect_as_its_requests_one_by_one`,
+//!   `leasehold::redis::single::batches::concurrent_acquires_are_served_in_the_order_of_their_requests`,
+//!   `leasehold::redis::single::batches::a_refused_request_in_a_batch_fails_only_its_own_caller`,
+//!   `leasehold::redis::single::batches::a_batch_whose_reply_is_lost_leaves_no_lock_held`,
+//!   `leasehold::redis::single::batches::a_batch_delivered_after_the_cleanups_acquires_nothing`,
+//!   `leasehold::redis::single::batches::a_batch_delivered_long_after_it_was_sent_acquires_nothing`,
+//!   `leasehold::redis::single::batches::a_stalled_runtime_does_not_delay_requests_of_other_runtimes`
 //! - A crashed reader's lease, and a crashed holder's permits, expire after their own TTL, not after the longest TTL of
-//!   all holders. `leasehold::conformance::kinds::each_share_ends_by_its_own_lease`,
-//!   `leasehold::redis::sharing::a_reader_that_died_keeps_a_writer_waiting_for_its_own_lease_only`
+//!   all holders. `leasehold::conformance::kinds::each_shared_holder_expires_after_its_own_ttl`,
+//!   `leasehold::redis::single::sharing::a_crashed_reader_blocks_a_writer_only_for_its_own_lease`
 //! - Every future may be dropped at any point: then no lock stays held, and no waiter stays in the queue.
-//!   `leasehold::cancellation::nothing_is_left_wherever_an_operation_is_dropped`,
-//!   `leasehold::redis::faults::acquires_that_are_dropped_at_any_point_under_any_fault_leave_nothing`,
-//!   `leasehold::zookeeper::faults::a_future_that_is_dropped_at_any_await_leaves_no_node_and_waiters_go_on`
+//!   `leasehold::it::cancellation::an_operation_dropped_at_any_await_point_leaves_the_lock_free`,
+//!   `leasehold::redis::single::faults::acquires_dropped_at_random_under_network_faults_leave_no_locks`,
+//!   `leasehold::zookeeper::faults::an_acquire_dropped_at_any_await_leaves_no_node_and_waiters_continue`
 //! - On Redis a waiter whose process is not next in the queue polls at most 11 s after its last poll. A waiter that
 //!   became the first of its process polls after one second. With [`Redlock`] jitter adds up to a quarter: 13.75 s and
-//!   1.25 s. `leasehold::redis::waiting::who_is_second_of_its_process_is_there_when_all_before_it_die`,
-//!   `leasehold::redis::waiting::when_every_second_wake_up_is_lost_nobody_waits_longer_than_the_next_look`,
-//!   `leasehold::backend::redlock::wait::tests::the_first_looks_when_the_lock_should_be_free_and_the_others_keep_their_places`
+//!   1.25 s. `leasehold::redis::single::waiting::a_waiter_acquires_soon_after_all_before_it_have_crashed`,
+//!   `leasehold::redis::single::waiting::a_waiter_whose_notification_is_lost_acquires_at_its_next_poll`,
+//!   `leasehold::backend::redlock::wait::tests::the_first_waiter_polls_at_the_lease_end_and_others_only_refresh`
 //! - Waiters survive a restart of the server, and a guard survives an outage that is shorter than its lease.
-//!   `leasehold::redis::outage::waiters_outlive_a_restart_of_the_server`,
-//!   `leasehold::redis::outage::a_guard_outlives_an_outage_that_its_lease_outlives`
+//!   `leasehold::redis::single::outage::waiters_outlive_a_restart_of_the_server`,
+//!   `leasehold::redis::single::outage::a_guard_survives_an_outage_shorter_than_its_lease`
 //! - A Redis server without free memory still releases locks and grants them to waiters.
-//!   `leasehold::redis::trouble::a_full_server_still_releases_and_hands_on`
+//!   `leasehold::redis::single::server_errors::a_full_server_still_releases_and_hands_off`
 //! - Memory, connections and keys do not increase with the number of acquisitions, including cancelled acquisitions.
-//!   `leasehold_nemesis::soak::memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left`
+//!   `leasehold_nemesis::soak::soak_with_cancelled_acquires_leaks_no_memory_connections_or_keys`
 //!
 //! # Fairness
 //!
@@ -269,155 +269,155 @@
 //!   acquired the lock. That waiter joins the queue after 10 ms, or when that holder has received the reply to its
 //!   release. Waiters of other processes that arrive before then are served first. Later waiters of the same process
 //!   are served after it. If the process stalls for 10 ms between their arrivals, their order may differ.
-//!   `leasehold::conformance::contract::first_come_first_served`,
-//!   `leasehold_nemesis::processes::order::of_20_000_grants_none_is_out_of_turn_whatever_the_clients_clocks_say`,
-//!   `leasehold_model::holds::two_processes`, `leasehold::redis::parked::who_stands_in_line_is_served_before`,
+//!   `leasehold::conformance::contract::waiters_acquire_in_the_order_of_the_queue`,
+//!   `leasehold_nemesis::it::processes::order::grants_keep_the_queue_order_despite_wrong_client_clocks`,
+//!   `leasehold_model::it::claims::two_processes`, `leasehold::redis::single::parked::a_queued_waiter_of_another_process_is_served_before_a_parked_one`,
 //!   `leasehold::backend::redis::wait::local_queue::tests::a_late_waiter_is_parked_for_as_long_as_the_waiter_before_it`
 //! - A waiting writer blocks new readers, and a waiter for many permits is not overtaken by waiters for few.
-//!   `leasehold::redis::sharing::readers_who_overlap_never_starve_a_writer`,
-//!   `leasehold::conformance::kinds::permits_are_served_in_turn`
+//!   `leasehold::redis::single::sharing::overlapping_readers_never_starve_a_writer`,
+//!   `leasehold::conformance::kinds::waiters_for_few_permits_do_not_overtake_one_for_many`
 //! - A waiter keeps its position over a broken connection, and over a restart of a server that keeps its data.
-//!   `leasehold::redis::waiting::waiters_whose_connections_break_keep_their_places`,
-//!   `leasehold::redis::waiting::a_restart_of_a_server_that_keeps_its_data_keeps_the_order`
+//!   `leasehold::redis::single::waiting::waiters_whose_connections_break_keep_their_positions`,
+//!   `leasehold::redis::single::waiting::waiters_keep_their_order_over_a_restart_that_keeps_the_data`
 //!
 //! # Error reporting
 //!
 //! - Without a guard the body does not run: nothing runs while the backend is down, and an outage is never reported as
-//!   busy. `leasehold::rules::rule_4_no_guard_no_body::no_body_runs_while_the_backend_is_down`,
-//!   `leasehold::rules::rule_4_no_guard_no_body::an_outage_is_never_reported_as_busy`
+//!   busy. `leasehold::it::rules::rule_4_no_body_without_guard::no_body_runs_while_the_backend_is_down`,
+//!   `leasehold::it::rules::rule_4_no_body_without_guard::an_outage_is_never_reported_as_busy`
 //! - An error states whether the backend definitely did not apply the request, or may have applied it.
-//!   `leasehold::rules::rule_8_say_which::surely_not_applied_and_unknown`
+//!   `leasehold::it::rules::rule_8_distinct_errors::a_backend_error_says_whether_the_request_was_applied`
 //! - Every call returns and no code panics, whatever a server replies.
-//!   `leasehold::hostile::whatever_a_server_answers_every_call_ends_and_nothing_panics`,
-//!   `leasehold::hostile::a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever`
+//!   `leasehold::hostile::random_replies_never_cause_a_hang_a_panic_or_unbounded_memory`,
+//!   `leasehold::hostile::connecting_to_a_server_that_stops_responding_times_out`
 //! - Neither a Redis server that sends endlessly nor a client that publishes endlessly blocks the runtime. Calls
 //!   return, other tasks are polled, and the runtime can shut down.
-//!   `leasehold::hostile::flood::a_call_ends_and_a_runtime_does_whatever_a_server_says_without_an_end`,
-//!   `leasehold::hostile::flood::connecting_ends_whatever_a_server_says_without_an_end`,
-//!   `leasehold::hostile::flood::a_client_that_publishes_to_our_inbox_without_a_pause_stalls_no_runtime`
+//!   `leasehold::hostile::flood::endless_data_from_a_server_blocks_neither_a_call_nor_its_runtime`,
+//!   `leasehold::hostile::flood::connecting_to_a_server_that_sends_endless_data_returns_an_error`,
+//!   `leasehold::hostile::flood::a_flood_of_published_messages_does_not_stall_the_runtime`
 //! - A call follows at most five redirections in a Cluster. If a member redirects to more and more servers, the number
 //!   of connections stays bounded: the client closes connections to servers without a slot.
-//!   `leasehold::hostile::moved::a_member_that_sends_everybody_on_without_an_end_is_not_followed_to_ever_more_connections`
+//!   `leasehold::hostile::redirections::endless_redirections_do_not_leave_many_connections_open`
 //! - If a Redis reply exceeds the client's limit, the client closes the connection before it allocates memory for the
 //!   reply. The error states the cause. The limit is 16 MiB for locks and 64 MiB for a
 //!   [`RedisFenceStore`](crate::RedisFenceStore). No limit applies if the `redis` crate opens the connection: see
 //!   [`connect_client`](crate::backend::redis::RedisBuilder::connect_client).
 //!   `leasehold::hostile::reply_size::a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory`,
-//!   `leasehold::hostile::reply_size::a_fence_that_is_answered_too_much_says_so_and_takes_no_memory`,
-//!   `leasehold::redis::pipeline::a_large_reply_is_read_and_one_that_is_too_large_is_told`,
-//!   `leasehold::redis::tls::a_server_whom_the_system_trusts_is_used_and_a_reply_that_is_too_large_ends_the_connection`,
-//!   `leasehold::redis::tls::with_certificates_of_ones_own_a_message_that_is_too_large_ends_the_connection`
+//!   `leasehold::hostile::reply_size::a_too_large_reply_to_a_fence_store_is_an_error_and_takes_no_memory`,
+//!   `leasehold::redis::single::pipeline::a_large_reply_is_read_and_a_too_large_one_is_an_error`,
+//!   `leasehold::redis::single::tls::a_system_trusted_server_is_used_and_a_too_large_reply_is_refused`,
+//!   `leasehold::redis::single::tls::a_too_large_message_over_mutual_tls_ends_the_connection`
 //! - `release` reports success only if it released the lock. A holder that had lost the lock before receives
-//!   `Error::Lost`. `leasehold::rules::rule_2_one_id_per_attempt::a_release_that_finds_another_holder_is_not_a_release`,
-//!   `leasehold::conformance::behaviour::an_expired_guard_knows_it`
+//!   `Error::Lost`. `leasehold::it::rules::rule_2_one_id_per_attempt::a_release_that_finds_another_holder_returns_lost`,
+//!   `leasehold::conformance::behaviour::an_expired_guard_reports_its_loss`
 //!
 //! # Permissions
 //!
 //! - A handed-over lock can be accepted only with its ticket, once, before its lease ends. Knowing the holder, the
 //!   token and the key is not enough, and a manager with another prefix cannot accept it. A lock that was not handed
 //!   over cannot be accepted at all. [`inspect`](crate::LockManager::inspect), events and spans show a holder as a
-//!   short hash. `leasehold::conformance::kinds::a_handover_takes_its_secret`,
-//!   `leasehold::handover::a_ticket_that_somebody_made_of_what_is_shown_takes_nothing`,
-//!   `leasehold::handover::a_manager_with_another_prefix_takes_nothing_up`,
-//!   `leasehold::attempt_id::tests::people_see_a_short_hash_that_is_the_same_everywhere_and_no_part_of_the_id`
+//!   short hash. `leasehold::conformance::kinds::a_handover_without_its_valid_secret_is_refused`,
+//!   `leasehold::it::handover::a_forged_ticket_made_from_inspection_data_is_refused`,
+//!   `leasehold::it::handover::a_manager_with_another_prefix_cannot_accept_a_ticket`,
+//!   `leasehold::attempt_id::tests::an_attempt_id_displays_as_a_stable_short_hash_and_not_as_the_id`
 //! - On Redis the permissions that [`Redis`](crate::backend::redis::Redis) and
 //!   [`RedisFenceStore`](crate::RedisFenceStore) document suffice for every operation. With these permissions a client
 //!   cannot stall or disconnect the server's other users, or list their keys, except by scripts that do not end.
-//!   `leasehold::redis::rights::the_least_rights_are_enough_for_every_operation_and_each_is_needed`,
-//!   `leasehold::redis::rights::with_the_least_rights_nothing_dangerous_can_be_done`,
-//!   `leasehold::redis::rights::the_least_rights_of_a_fence_store_are_enough_and_harmless`,
-//!   `leasehold::sentinel::rights::the_least_rights_are_enough_for_every_operation`,
-//!   `leasehold::cluster::rights::the_least_rights_are_enough_for_every_operation`,
-//!   `leasehold::redlock::rights::the_least_rights_of_one_server_are_enough_on_each_of_several`
+//!   `leasehold::redis::single::privileges::the_documented_privileges_are_enough_and_each_is_needed`,
+//!   `leasehold::redis::single::privileges::the_documented_privileges_allow_no_dangerous_command`,
+//!   `leasehold::redis::single::privileges::the_documented_privileges_of_a_fence_store_are_enough_and_harmless`,
+//!   `leasehold::redis::sentinel::privileges::the_documented_privileges_are_enough_for_every_operation`,
+//!   `leasehold::redis::cluster::privileges::the_documented_privileges_are_enough_for_every_operation`,
+//!   `leasehold::redis::redlock::privileges::the_documented_privileges_of_one_server_are_enough_on_each_node`
 //!
 //! # Data loss
 //!
 //! For each deployment, this list states the assumptions for exclusion, and the effect if they do not hold:
 //!
 //! - **In process**: no data can be lost, and no other process is excluded.
-//!   `leasehold::state_machine::every_history_keeps_the_promises`
+//!   `leasehold::it::state_machine::every_history_keeps_the_guarantees`
 //! - **One Redis server** that keeps its data (`appendfsync always`, `noeviction`) provides exclusion and the order of
-//!   the queue. `leasehold::redis_state_machine::every_history_keeps_the_promises_on_a_real_server`
+//!   the queue. `leasehold::redis::state_machine::every_history_keeps_the_guarantees_on_a_real_server`
 //! - A server that loses its data grants the lock to a second holder immediately. The first holder detects the loss
-//!   with its next renewal. `leasehold::redis::outage::a_server_that_forgot_ends_the_guard_and_tokens_go_on_growing`
+//!   with its next renewal. `leasehold::redis::single::outage::a_server_that_lost_its_data_ends_the_guard_and_tokens_still_increase`
 //! - Such a server also loses its queue. Waiters poll when a holder of their process has released. In other processes,
 //!   and for other kinds of lock, waiters poll 11 s after their last poll.
-//!   `leasehold::redis::outage::waiters_whose_places_were_flushed_are_served_once_the_first_of_them_notices`
+//!   `leasehold::redis::single::outage::waiters_whose_positions_were_flushed_are_served_after_the_next_poll`
 //! - **Sentinel and Cluster** keep the data that a replica had before the primary crashed.
-//!   `leasehold::sentinel::failover::a_replicated_lock_is_kept_and_its_waiters_go_on`,
-//!   `leasehold::cluster::promotion::a_replicated_lock_is_kept_and_its_waiters_go_on`
+//!   `leasehold::redis::sentinel::failover::a_replicated_lock_and_its_waiters_survive_a_failover`,
+//!   `leasehold::redis::cluster::promotion::a_replicated_lock_and_its_waiters_survive_a_promotion`
 //! - More than half of the Sentinels in the URL decide which server is the primary. A single Sentinel that reports a
 //!   wrong server is outvoted, and the client sends no password to that server. If too many Sentinels do not respond,
 //!   the others decide if they agree.
-//!   `leasehold::sentinel::votes::one_that_lies_is_outvoted_whatever_its_epoch_and_is_sent_no_password`,
-//!   `leasehold::sentinel::votes::while_the_votes_are_divided_nobody_is_connected_to`,
-//!   `leasehold::sentinel::votes::the_only_one_that_answers_is_believed`,
-//!   `leasehold::sentinel::votes::a_failover_is_followed_once_most_tell_of_it`
+//!   `leasehold::redis::sentinel::votes::a_lying_sentinel_is_outvoted_and_its_server_gets_no_password`,
+//!   `leasehold::redis::sentinel::votes::without_a_majority_of_sentinels_the_client_does_not_connect`,
+//!   `leasehold::redis::sentinel::votes::the_only_sentinel_that_replies_decides`,
+//!   `leasehold::redis::sentinel::votes::a_failover_is_followed_once_a_majority_of_sentinels_reports_it`
 //! - A lock that no replica had is lost with the primary.
-//!   `leasehold::sentinel::failover::a_lock_that_no_replica_had_is_lost_with_the_primary_and_its_holder_is_told`
+//!   `leasehold::redis::sentinel::failover::an_unreplicated_lock_is_reported_as_lost_after_a_failover`
 //! - **[`synced`](crate::backend::redis::RedisBuilder::synced)** makes grants, renewals, handovers and downgrades valid
 //!   only after the given number of replicas has acknowledged them. Redis chooses which replica is promoted.
-//!   `leasehold::sentinel::synced::a_lock_that_no_replica_has_is_given_back_and_the_error_counts`,
-//!   `leasehold::sentinel::synced::a_lease_whose_renewals_no_replica_has_ends_by_its_deadline`,
-//!   `leasehold::sentinel::synced::what_a_lock_becomes_is_acknowledged_too`
+//!   `leasehold::redis::sentinel::wait_for_replicas::an_unacknowledged_lock_is_released_and_the_error_counts_replicas`,
+//!   `leasehold::redis::sentinel::wait_for_replicas::a_lease_with_unacknowledged_renewals_ends_by_its_deadline`,
+//!   `leasehold::redis::sentinel::wait_for_replicas::handovers_accepts_and_downgrades_must_be_acknowledged`
 //! - **[`Redlock`]** survives the failure of any minority. A node that lost its data in a restart has no vote until the
-//!   lost leases have expired. `leasehold::redlock::faults::any_two_of_five_may_fail`,
-//!   `leasehold_model::quorum_holds::quorum_empty_nodes`
+//!   lost leases have expired. `leasehold::redis::redlock::faults::any_two_of_five_nodes_may_fail`,
+//!   `leasehold_model::it::quorum_claims::quorum_empty_nodes`
 //! - **[`Redlock`] counts no server twice**, even if several names lead to it from the start or later. Replicas and
 //!   members of a Cluster have no vote.
-//!   `leasehold::redlock::connecting::a_server_that_goes_by_two_names_is_refused_each_time`,
-//!   `leasehold::redlock::connecting::a_name_that_leads_to_another_nodes_server_later_has_no_vote`,
-//!   `leasehold::redlock::connecting::members_of_a_cluster_and_replicas_are_no_nodes`
+//!   `leasehold::redis::redlock::connecting::one_server_under_two_names_is_refused_each_time`,
+//!   `leasehold::redis::redlock::connecting::a_name_that_leads_to_another_nodes_server_later_has_no_vote`,
+//!   `leasehold::redis::redlock::connecting::cluster_nodes_and_replicas_are_refused`
 //! - **`ZooKeeper`** survives the failure of a minority. A client does not conclude from a follower's data that a lock
 //!   is free. A holder whose server is disconnected from the leader loses its lock before the next holder acquires it.
 //!   After a change of leader, expired sessions still exist for a while. A queue position of such a session does not
 //!   grant the lock to the client's next session.
-//!   `leasehold::zookeeper::ensemble::nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the_holder_has_left`,
-//!   `leasehold::zookeeper::ensemble::a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in`,
-//!   `leasehold::zookeeper::attempts::a_place_of_a_session_before_is_not_taken_for_ones_own`
+//!   `leasehold::zookeeper::ensemble::a_disconnected_follower_grants_no_lock_although_the_holder_released`,
+//!   `leasehold::zookeeper::ensemble::a_holder_at_a_disconnected_follower_is_lost_before_the_next_grant`,
+//!   `leasehold::zookeeper::attempts::a_node_of_an_earlier_session_is_not_used_as_ones_own`
 //!
 //! - **A SQL database** that loses no commits provides exclusion and the order of the queue. In a `SQLite` file, which
 //!   the processes of one machine share without a server, this holds although processes are killed or stopped at any
 //!   time, also in the middle of a write.
-//!   `leasehold_nemesis::processes::sqlite::killed_and_stopped_processes_exclude_each_other_and_no_lock_outlives_its_lease`
+//!   `leasehold_nemesis::it::processes::sqlite::killed_and_stopped_processes_exclude_each_other_and_no_lock_outlives_its_lease`
 //!
 //! # What does not hold
 //!
 //! - A lock alone does not protect data, as explained above. Two guards can be valid when a primary crashes, or when a
 //!   primary still serves requests for a moment after its planned replacement. The same applies if a server's clock is
 //!   set forward, or if a server loses its data.
-//!   `leasehold::sentinel::hole::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
-//!   `leasehold::sentinel::hole::a_planned_failover_lets_two_in_and_the_fence_refuses_the_older`,
-//!   `leasehold::redis::clock::a_server_whose_clock_is_set_forward_lets_two_in_and_the_fence_refuses_the_older`,
-//!   `leasehold::redis::clock::who_held_a_lock_that_the_servers_clock_ended_is_told_by_its_next_renewal`,
-//!   `leasehold::redlock::memory::a_clock_that_jumps_lets_two_in_and_the_fence_refuses_the_older`
+//!   `leasehold::redis::sentinel::unreplicated_locks::without_acknowledgements_two_hold_the_lock_and_the_fence_refuses_the_older`,
+//!   `leasehold::redis::sentinel::unreplicated_locks::a_planned_failover_permits_two_holders_and_the_fence_refuses_the_older`,
+//!   `leasehold::redis::single::clock::a_forward_clock_jump_permits_two_holders_and_the_fence_refuses_the_older`,
+//!   `leasehold::redis::single::clock::a_lock_ended_by_the_servers_clock_is_lost_at_its_next_renewal`,
+//!   `leasehold::redis::redlock::data_loss::a_clock_jump_permits_two_holders_and_the_fence_refuses_the_older`
 //! - On `ZooKeeper`, if a manager has more waiters than it can watch, a broken connection still loses no lock. But
 //!   waiters without a watch poll every two seconds instead of being notified.
-//!   `leasehold::zookeeper::attempts::a_crowd_of_waiters_survives_a_cut`
+//!   `leasehold::zookeeper::attempts::five_hundred_waiters_survive_a_cut_connection`
 //! - A single fenced statement does not protect a holder that reads first: until that holder writes, the previous
 //!   holder may still write. To protect such a holder, claim the fence first.
-//!   `leasehold_sqlx::races::postgres::on_postgres_a_fence_loses_nothing`
+//!   `leasehold_sqlx::it::races::postgres::on_postgres_racing_fenced_writes_lose_no_update`
 //! - [`Redlock`] does not guarantee an order, and supports only exclusive locks.
-//!   `leasehold::redlock::election::what_cannot_be_is_refused_before_anything_is_sent`
+//!   `leasehold::redis::redlock::rounds::unsupported_modes_and_ttls_are_refused_before_anything_is_sent`
 //! - Programs that poll with `SET NX` rarely acquire a lock for which other attempts queue.
-//!   `leasehold::redis::foreign::they_get_no_turn_between_a_release_and_our_waiter`
+//!   `leasehold::redis::single::other_programs::another_program_cannot_acquire_between_a_release_and_our_waiter`
 //! - A waiter that is not polled loses its position. During a hand-off the waiter loses its position after 2 s, even if
-//!   the hand-off is inside its process. `leasehold::conformance::contract::a_silent_waiter_is_passed_over`,
-//!   `leasehold::redis::passing::who_is_not_polled_keeps_what_was_passed_on_for_two_seconds_and_comes_later`,
-//!   `leasehold::zookeeper::attempts::an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing`,
-//!   `leasehold::redis::passing::what_was_leaked_with_its_runtime_is_passed_nothing`
+//!   the hand-off is inside its process. `leasehold::conformance::contract::a_waiter_that_stops_polling_does_not_block_the_next_one`,
+//!   `leasehold::redis::single::handoff::a_waiter_that_is_not_polled_loses_its_hand_off_and_acquires_later`,
+//!   `leasehold::zookeeper::attempts::an_attempt_that_is_not_polled_ends_without_a_loss_of_other_locks`,
+//!   `leasehold::redis::single::handoff::a_waiter_of_an_ended_runtime_gets_no_direct_hand_off`
 //! - With [`synced`](crate::backend::redis::RedisBuilder::synced) and too few replicas, no acquire succeeds. A waiter
 //!   may find the lock held by another attempt, whose grant is then revoked. Such a waiter times out, as if the lock
-//!   were busy. `leasehold::sentinel::synced::without_a_replica_some_time_out_and_others_are_told_why`
+//!   were busy. `leasehold::redis::sentinel::wait_for_replicas::without_a_replica_acquires_time_out_or_return_the_reason`
 //! - A dropped guard releases in the background. If its runtime ends before the release is confirmed, the manager sends
 //!   the release from another runtime. The manager does so immediately if it has a waiter or a holder there, and
 //!   otherwise when it is used again. Without another runtime, the lease expires.
-//!   `leasehold::rules::rule_7_drop_cannot_await::what_an_ended_runtime_left_behind_is_seen_to_by_the_next_acquire`,
-//!   `leasehold::rules::rule_7_drop_cannot_await::a_guard_dropped_in_a_runtime_that_ends_is_released_by_that_which_took_it`,
-//!   `leasehold::redis::ended::waiters_that_ended_with_their_runtime_do_not_delay_those_of_another`,
-//!   `leasehold::rules::rule_7_drop_cannot_await::a_guard_that_outlives_its_runtime_lets_the_lease_run_out`
+//!   `leasehold::it::rules::rule_7_drop_cannot_await::the_next_acquire_releases_guards_of_an_ended_runtime`,
+//!   `leasehold::it::rules::rule_7_drop_cannot_await::a_guard_dropped_in_an_ending_runtime_is_released_by_its_own_runtime`,
+//!   `leasehold::redis::single::ended_connections::waiters_that_ended_with_their_runtime_do_not_delay_those_of_another`,
+//!   `leasehold::it::rules::rule_7_drop_cannot_await::a_guard_that_outlives_its_runtime_expires_with_its_lease`
 //! - An operator's [`force_release`](crate::LockManager::force_release) ends a held lock. The holder detects this with
-//!   its next renewal. `leasehold::conformance::behaviour::a_forced_release_is_noticed`
+//!   its next renewal. `leasehold::conformance::behaviour::a_holder_detects_a_forced_release_at_its_next_renewal`
 //!
 //! The documentation of `dev/model` in the repository lists the model-checked properties. The models are small: two or
 //! three attempts on one lock, up to five nodes. Readers, permits, downgrades and handovers are tested with random
@@ -428,13 +428,13 @@
 //! - M. Kleppmann, [How to do distributed
 //!   locking](https://martin.kleppmann.com/2016/02/08/how-to-do-distributed-locking.html) (2016): describes a paused
 //!   client, and tokens that reject its write.
-//!   `leasehold_nemesis::processes::pause::a_holder_that_slept_past_its_lease_knows_so_before_it_hears_from_anybody`,
-//!   `leasehold_sqlx::paused::on_postgres`
+//!   `leasehold_nemesis::it::processes::pause::paused_holder_detects_its_expired_lease_without_a_server_reply`,
+//!   `leasehold_sqlx::it::paused::on_postgres_late_write_of_a_paused_holder_is_refused`
 //! - Jepsen, [etcd 3.4.3](https://jepsen.io/analyses/etcd-3.4.3) (2020), on locks of a store that is linearizable:
 //!   "fundamentally unsafe", since they "can not guarantee mutual exclusion in asynchronous networks". `leasehold::zookeeper::ensemble::when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both`,
-//!   `leasehold_sqlx::paused::on_postgres_with_tokens_from_zookeeper`
+//!   `leasehold_sqlx::it::paused::on_postgres_late_write_with_a_zookeeper_token_is_refused`
 //! - Jepsen, [Hazelcast 3.8.3](https://jepsen.io/analyses/hazelcast-3-8-3) (2017): locks are not exclusive in a split
-//!   cluster. `leasehold::sentinel::split::an_old_primary_that_returns_has_nobody_write_out_of_order`
+//!   cluster. `leasehold::redis::sentinel::split_brain::a_returning_old_primary_causes_no_writes_out_of_order`
 //!
 //! [`Redlock`]: crate::backend::redlock::Redlock
 

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_survives_being_written_and_read() {
+    fn a_ticket_round_trips_through_its_text() {
         for (prefix, name) in [("lock:", "order:42"), ("", "k"), ("a b ", "größe  {x} ")] {
             let ticket = ticket(prefix, name);
             let read: HandoverTicket = ticket.to_string().parse().unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_damaged_is_refused() {
+    fn a_damaged_ticket_is_refused() {
         let text = ticket("lock:", "order:42").to_string();
         for end in 0..text.len() - "order:42".len() {
             assert!(text[..end].parse::<HandoverTicket>().is_err(), "{end}");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_of_the_first_version_is_told_from_what_is_none() {
+    fn a_ticket_of_the_first_version_is_refused_as_outdated() {
         let owner = AttemptId::random().reveal();
         let first = format!("leasehold-ticket-1 {owner} 7 1234 5 lock:k");
         let refused = first.parse::<HandoverTicket>().unwrap_err();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_the_owner_nor_the_secret_is_shown() {
+    fn the_debug_output_of_a_ticket_hides_owner_and_secret() {
         let ticket = ticket("lock:", "k");
         let Handover { giver, secret, .. } = ticket.handover;
         for hidden in [giver.reveal(), secret.reveal()] {

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_names_the_place_it_is_broken_at() {
+    fn an_invalid_key_error_names_the_rule_and_the_position() {
         assert_eq!(problem(""), Some(KeyProblem::Empty));
         assert_eq!(
             problem("a\nb"),
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_shortens_a_long_name() {
+    fn an_invalid_key_error_shortens_a_long_name() {
         let error = Key::new("", &"ü".repeat(2000)).unwrap_err();
         assert!(error.name().chars().count() < 70);
         assert!(error.to_string().contains("hash the long part"));

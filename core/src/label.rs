@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_labels_are_in_memory_once() {
+    fn equal_labels_share_one_allocation() {
         let (one, other) = (validated("same").unwrap(), validated("same").unwrap());
         assert!(std::ptr::eq(one, other));
     }

@@ -356,6 +356,24 @@ pub mod __private {
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+/// Compiles the examples of `leasehold-macros`, which does not depend on this crate.
+#[cfg(all(
+    doctest,
+    feature = "macros",
+    feature = "redis",
+    feature = "cron",
+    feature = "once",
+    feature = "test-util"
+))]
+mod macros {
+    #[doc = include_str!("../../macros/README.md")]
+    struct Readme;
+    #[doc = include_str!("../../macros/src/distributed_lock.md")]
+    struct DistributedLock;
+    #[doc = include_str!("../../macros/src/chaos_test.md")]
+    struct ChaosTest;
+}
+
 /// Compiles the examples in the guide. The crates `leasehold-sqlx` and `leasehold-tower` compile the chapters that use
 /// them.
 #[cfg(all(doctest, feature = "macros", feature = "redis"))]

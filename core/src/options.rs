@@ -248,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_bound_is_refused_by_name_and_with_the_remedy() {
+    fn an_option_out_of_bounds_is_refused_by_name_with_the_remedy() {
         let least = Duration::from_millis(10);
         let with = |change: fn(&mut LockOptions)| {
             let mut options = LockOptions::default();

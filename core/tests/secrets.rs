@@ -126,7 +126,7 @@ fn urls() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn planted_password_is_in_no_text() {
+async fn no_error_event_or_debug_output_contains_a_password() {
     let told = Told::default();
     let subscriber = tracing_subscriber::registry().with(told.clone());
     tracing::subscriber::set_global_default(subscriber).unwrap();

@@ -3,7 +3,8 @@
 //! This file has only one test, because `tracing` caches per process which subscribers are interested in an event.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod life;
+#[path = "it/metrics/typical_operations.rs"]
+mod typical_operations;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -123,7 +124,7 @@ async fn spans_and_events_have_stable_names_and_fields() {
         .with(fmt::layer().with_ansi(false).with_writer(text.writer()))
         .with(fmt::layer().json().with_writer(json.writer()));
     tracing::subscriber::set_global_default(subscriber).unwrap();
-    life::a_life().await;
+    typical_operations::a_life().await;
 
     let acquire = traces.fields("leasehold.acquire");
     for field in [
@@ -181,12 +182,10 @@ async fn spans_and_events_have_stable_names_and_fields() {
         ("leasehold.lost", "lock.name", "account"),
         ("leasehold.lost", "lock.label", "api-7"),
     ]);
-    #[cfg(feature = "macros")]
     annotated(&locks, &traces).await;
 }
 
-/// Checks the name that the attribute sets, also for several keys and for `once`.
-#[cfg(feature = "macros")]
+/// Checks the name that the attribute sets, also for several keys and for `once`, and the event of a skipped call.
 async fn annotated(locks: &LockManager, traces: &Traces) {
     use leasehold::{Error, distributed_lock};
 
@@ -201,19 +200,28 @@ async fn annotated(locks: &LockManager, traces: &Traces) {
     }
     const SET: &str = "set";
 
+    #[distributed_lock("o", manager = locks, once = "1h", name = "once")]
+    async fn once(locks: &LockManager) -> Result<u8, Error> {
+        Ok(1)
+    }
+
+    #[distributed_lock("report:{day}", manager = locks, contended = "skip")]
+    async fn skipping(locks: &LockManager, day: u32) -> Result<(), Error> {
+        Ok(())
+    }
+
     one(locks).await.unwrap();
     traces.assert_have(&[("leasehold.acquire", "lock.name", "one")]);
     set(locks).await.unwrap();
     traces.assert_have(&[("leasehold.acquire", "lock.name", "set")]);
-    #[cfg(feature = "once")]
-    {
-        #[distributed_lock("o", manager = locks, once = "1h", name = "once")]
-        async fn once(locks: &LockManager) -> Result<u8, Error> {
-            Ok(1)
-        }
-        once(locks).await.unwrap();
-        traces.assert_have(&[("leasehold.acquire", "lock.name", "once")]);
-    }
+    once(locks).await.unwrap();
+    traces.assert_have(&[("leasehold.acquire", "lock.name", "once")]);
+
+    skipping(locks, 1).await.unwrap();
+    assert!(traces.fields("leasehold.skipped").is_empty());
+    let _held = locks.lock("report:2").acquire().await.unwrap();
+    skipping(locks, 2).await.unwrap();
+    traces.assert_have(&[("leasehold.skipped", "lock.key", "report:2")]);
 }
 
 /// Runs operations in which each command fails once.

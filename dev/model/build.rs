@@ -10,22 +10,22 @@ const SOURCE: &str = "../../core/src/backend/redis/connection/caller_driven/driv
 /// A name, what is taken out of the source, and what is put in its place.
 const MISTAKES: [(&str, &str, &str); 4] = [
     (
-        "nobody_is_woken_after_a_turn",
+        "turn_wakes_no_caller_at_its_end",
         "wakeups.wake();\n        drop((left, earlier));",
         "drop((wakeups, left, earlier));",
     ),
     (
-        "nobody_is_woken_for_a_caller_that_leaves",
+        "dropped_caller_wakes_no_other_caller",
         "wakeups.wake();\n        drop(left);",
         "drop((wakeups, left));",
     ),
     (
-        "input_during_a_turn_is_forgotten",
+        "input_during_a_turn_is_ignored",
         "let wakeups = drive.wakeups();\n        drop(drive);\n        wakeups.wake();\n        drop((left, earlier));",
         "drive.is_woken = false;\n        drop((left, earlier));",
     ),
     (
-        "a_caller_that_is_not_polled_is_not_relieved",
+        "unpolled_caller_is_not_replaced",
         "look.is_awaited && has_not_come",
         "false",
     ),

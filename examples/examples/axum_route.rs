@@ -256,7 +256,9 @@ mod tests {
     /// The control.
     #[test]
     fn faults_lose_a_parcel_with_the_plain_pool() {
-        let check = ChaosTest::new().check(async |chaos| {
+        // All faults are tried, however slow the machine is.
+        let test = ChaosTest::new().time_limit(Duration::from_secs(600));
+        let check = test.check(async |chaos| {
             parcels_are_in_the_total(chaos, |db| db).await;
         });
         let failure = check.unwrap_err();

@@ -11,7 +11,7 @@ fn assert_reads(attribute: &str, item: &str, expected: &str) {
 }
 
 #[test]
-fn a_small_function() {
+fn small_function_expands_as_expected() {
     assert_reads(
         r#""order:{order_id}", ttl = "30s", wait = "5s", guard = lock"#,
         "async fn ship(order_id: i64, pool: &PgPool) -> Result<(), ShopError> { \
@@ -22,7 +22,7 @@ fn a_small_function() {
 }
 
 #[test]
-fn a_method_with_every_option() {
+fn method_with_every_option_expands_as_expected() {
     assert_reads(
         r#""order:{order.id:05}:{{eu}}", manager = self.locks, ttl = self.ttl, wait = "forever", contended = "error",
             lost = "continue", max_hold = "90s", hold_at_least = "1m", name = "order", guard = lock, crate = ::vendored::leasehold"#,
@@ -34,7 +34,7 @@ fn a_method_with_every_option() {
 }
 
 #[test]
-fn a_skipping_function_without_arguments() {
+fn function_with_contended_skip_expands_as_expected() {
     assert_reads(
         r#""nightly", contended = "skip""#,
         "async fn nightly() -> Result<(), Error> { report().await }",
@@ -43,7 +43,7 @@ fn a_skipping_function_without_arguments() {
 }
 
 #[test]
-fn a_method_that_async_trait_has_expanded() {
+fn async_trait_method_expands_as_expected() {
     assert_reads(
         r#""order:{id}:{self.shop}", manager = self.locks"#,
         "fn ship<'life0, 'async_trait>(&'life0 self, __arg1: Path<u64>) \
@@ -62,7 +62,7 @@ fn a_method_that_async_trait_has_expanded() {
 }
 
 #[test]
-fn a_function_with_several_keys() {
+fn function_with_several_keys_expands_as_expected() {
     assert_reads(
         r#""order:{id}", "stock", mode = "write""#,
         "async fn ship(id: u64) -> Result<(), Error> { Ok(()) }",
@@ -71,7 +71,7 @@ fn a_function_with_several_keys() {
 }
 
 #[test]
-fn functions_of_each_kind() {
+fn function_with_each_kind_of_lock_expands_as_expected() {
     let body = "async fn work() -> Result<(), Error> { Ok(()) }";
     for (option, step) in [
         (r#"mode = "read""#, ".reading()"),
@@ -96,7 +96,7 @@ fn functions_of_each_kind() {
 
 #[cfg(all(feature = "once", feature = "cron"))]
 #[test]
-fn functions_with_a_recorded_result() {
+fn function_with_a_recorded_result_expands_as_expected() {
     assert_reads(
         r#""report:{day}", once = "7d""#,
         "async fn report(day: Date) -> Result<Report, Error> { sum(day).await }",

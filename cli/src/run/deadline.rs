@@ -81,7 +81,7 @@ mod tests {
     const LENGTH: Duration = Duration::from_secs(30);
 
     #[test]
-    fn the_events_are_in_the_documented_order() {
+    fn sigterm_and_sigkill_are_due_at_fixed_fractions_before_the_lease_ends() {
         let deadline = Deadline::of(|| LENGTH);
         let before_the_end = |moment| deadline.end - moment;
         assert_eq!(before_the_end(deadline.term_at()), LENGTH / 3);

@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use crate::program::{PATIENCE, code, leasehold, run, signal, until_said};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_end_has_the_documented_exit_code() {
+async fn each_outcome_of_run_has_the_documented_exit_code() {
     let server = RedisServer::start().await.unwrap();
     let mut other = run(&server, "busy", &[])
         .args(["sh", "-c", "echo held; read end"])
@@ -137,7 +137,7 @@ async fn every_end_has_the_documented_exit_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_signal_ends_the_wait_and_leaves_the_queue() {
+async fn signal_to_a_waiter_ends_the_wait_and_removes_it_from_the_queue() {
     let server = RedisServer::start().await.unwrap();
     let mut holder = run(&server, "k", &[])
         .args(["sh", "-c", "echo held; read end"])

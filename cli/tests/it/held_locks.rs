@@ -60,7 +60,7 @@ async fn inspect_shows_holder_token_and_waiters() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn text_of_other_programs_does_not_control_the_terminal() {
+async fn inspect_output_contains_no_terminal_control_characters() {
     let server = RedisServer::start().await.unwrap();
     let mut client = server.client().await.unwrap();
     client
@@ -93,7 +93,7 @@ async fn release_needs_force_and_reports_whether_the_lock_was_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_prefix_selects_the_keys() {
+async fn prefix_option_selects_the_keys_of_that_prefix() {
     let server = RedisServer::start().await.unwrap();
     let locks = LockManager::builder()
         .prefix("shop:")
@@ -211,7 +211,7 @@ async fn list_shows_the_held_locks_under_a_prefix() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_is_sorted_and_names_three_holders_and_their_permits() {
+async fn list_is_sorted_by_key_and_names_at_most_three_holders() {
     let server = RedisServer::start().await.unwrap();
     let mut uploads = Vec::new();
     for label in ["one", "two", "three", "four", "five"] {
@@ -258,7 +258,7 @@ async fn list_and_inspect_show_how_long_a_lock_has_been_held() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reader_that_closes_the_pipe_ends_list_and_watch_without_an_error() {
+async fn closed_output_pipe_ends_list_and_watch_without_an_error() {
     let server = RedisServer::start().await.unwrap();
     for command in ["list", "watch"] {
         let (reader, writer) = io::pipe().unwrap();
@@ -274,7 +274,7 @@ async fn a_reader_that_closes_the_pipe_ends_list_and_watch_without_an_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn watch_shows_each_change() {
+async fn watch_prints_each_change_of_the_held_locks() {
     let server = RedisServer::start().await.unwrap();
     let locks = labelled(&server, "api-7").await;
     let url = server.url();

@@ -7,7 +7,7 @@ use leasehold_testkit::processes::{ChildBuilder, ChildProcess};
 use leasehold_testkit::servers::RedisServer;
 use rustix::process::{Pid, Signal, kill_process};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Prepares the program, without a URL in the environment. It ignores no signal, even if the tests run in the background
 /// of a shell, which makes them ignore SIGINT. It has its own session: if a process group becomes orphaned while one of

@@ -96,7 +96,7 @@ async fn a_signal_that_is_ignored_stays_ignored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn processes_that_the_command_leaves_end_before_the_release() {
+async fn processes_left_by_the_command_end_before_run_exits() {
     let server = RedisServer::start().await.unwrap();
     for is_detached in [false, true] {
         let records = Records::new();
@@ -117,7 +117,7 @@ async fn processes_that_the_command_leaves_end_before_the_release() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn left_processes_that_ignore_sigterm_are_killed() {
+async fn processes_left_by_the_command_that_ignore_sigterm_are_killed() {
     let server = RedisServer::start().await.unwrap();
     let script = "trap '' TERM; sleep 60 & echo $!; exit 5";
     let mut run = run(&server, "k", &[])

@@ -17,11 +17,11 @@ const RECORD: usize = 32;
 const BETWEEN: Duration = Duration::from_millis(3);
 
 /// No process outlives a failed test for long.
-const LONGEST: Duration = Duration::from_secs(40);
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// This test binary is also the program of the processes. Without the variable, this test does nothing.
 #[test]
-fn writes_records_if_the_variable_names_a_file() {
+fn writer_process_appends_records_if_the_variable_is_set() {
     let Ok(path) = std::env::var(FILE) else {
         return;
     };
@@ -84,7 +84,7 @@ impl Records {
         };
         let script = format!("{ignore} {grandchild} {end}");
         let this = std::env::current_exe().unwrap();
-        let test = "writer::writes_records_if_the_variable_names_a_file";
+        let test = "writer::writer_process_appends_records_if_the_variable_is_set";
         run.env(FILE, &self.path)
             .args(["sh", "-c", &script])
             .arg(this)

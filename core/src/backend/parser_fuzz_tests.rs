@@ -2,33 +2,28 @@
 
 #![cfg(test)]
 
-use std::env;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
+use leasehold_testkit::depth;
 
-/// The time for the test of each parser, in seconds, unless `LEASEHOLD_FUZZ_SECONDS` is set.
-const SECONDS: u64 = 1;
+/// The number of texts for the test of each parser in `cargo test`.
+const TEXTS: u64 = 5_000;
 
 /// The length of the longest text, in characters.
 const LONGEST: usize = 2000;
 
 /// Passes randomly modified copies of the valid texts to `reader`.
 pub(crate) fn try_on(understood: &[&str], reader: impl Fn(&str)) {
-    let seconds = env::var("LEASEHOLD_FUZZ_SECONDS").ok();
-    let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);
-    let end = Instant::now() + Duration::from_secs(seconds);
-    let mut random = Rng::with_seed(7);
-    while Instant::now() < end {
-        for _ in 0..100 {
-            let text = garbled(understood, &mut random);
-            let started = Instant::now();
-            reader(&text);
-            assert!(
-                started.elapsed() < Duration::from_secs(10),
-                "{text:?} takes too long"
-            );
-        }
+    let mut random = Rng::with_seed(depth::seed());
+    for _ in 0..depth::scaled(TEXTS) {
+        let text = garbled(understood, &mut random);
+        let started = Instant::now();
+        reader(&text);
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "{text:?} takes too long"
+        );
     }
 }
 

@@ -22,8 +22,9 @@ use crate::runtime::has_remote_tasks;
 
 const SPAN: &str = "leasehold.chaos";
 
-/// How long a statement may take. After that the run continues without it, because it may wait for a paused client.
-const STATEMENT: Duration = Duration::from_millis(50);
+/// How long a statement may take, with the time until its thread runs on a busy machine. After that the run continues
+/// without it, because it may wait for a paused client.
+const STATEMENT: Duration = Duration::from_millis(500);
 
 /// How often the runtime checks for woken tasks, which give no notification.
 const RECHECK: Duration = Duration::from_micros(100);

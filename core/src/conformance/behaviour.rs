@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::helpers::{eventually, fresh_name, in_time, short_ttl};
 use crate::backend::Backend;
+use crate::faulty_backend::{BackendCall, Command, Fault, Faulty};
 use crate::{EndReason, Error, FencingToken, LockGuard, LockManager};
 
 async fn manager<B: Backend>(connect: &impl AsyncFn() -> B) -> LockManager {
@@ -39,7 +40,9 @@ async fn becomes_free(locks: &LockManager, key: &str) {
 
 /// Checks that read-wait-write sections of many tasks over two connections never overlap, and that tokens increase in
 /// the order of the sections.
-pub async fn exclusion_under_contention<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn contending_tasks_never_hold_the_lock_together<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     const TASKS: u64 = 8;
     const ROUNDS: u64 = 20;
     let managers = [manager(&connect).await, manager(&connect).await];
@@ -73,28 +76,43 @@ pub async fn exclusion_under_contention<B: Backend>(connect: impl AsyncFn() -> B
 /// Checks that a guard holds its lock for many times the TTL, and that no other caller acquires the lock.
 pub async fn a_held_lock_is_renewed<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
-    let ttl = short_ttl(&backend) * 2;
+    // On a busy machine, a renewal by a database may take half a second.
+    let ttl = (short_ttl(&backend) * 2).max(Duration::from_millis(2_400));
     let (here, there) = (LockManager::new(backend), manager(&connect).await);
     let key = fresh_name("renewed");
     let guard = here.lock(&key).ttl(ttl).acquire().await.expect("acquire");
     let started = Instant::now();
-    while started.elapsed() < ttl * 5 {
+    while started.elapsed() < ttl * 3 {
         assert!(guard.is_valid());
         assert!(try_acquire(&there, &key).await.is_none());
         sleep(ttl / 10).await;
     }
-    guard.release().await.expect("release");
+    // The confirmation may be late on a busy machine, but the lock was held until now.
+    let released = guard.release().await;
+    assert!(!matches!(released, Err(Error::Lost(_))), "{released:?}");
+    becomes_free(&there, &key).await;
 }
 
 /// Checks that an expired guard reports its loss, both by itself and at its release, and that the next token is larger.
-pub async fn an_expired_guard_knows_it<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn an_expired_guard_reports_its_loss<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend);
+    // The lease counts from the last request. On a busy machine, an earlier request may have had no reply in time.
+    let sent = Arc::new(Mutex::new(Instant::now()));
+    let backend = Faulty::new(backend, {
+        let sent = Arc::clone(&sent);
+        move |call: &BackendCall| {
+            if call.command == Command::Attempt {
+                *sent.lock() = Instant::now();
+            }
+            Fault::None
+        }
+    });
     let (here, there) = (LockManager::new(backend), manager(&connect).await);
     let key = fresh_name("expired");
     let lock = here.lock(&key).ttl(ttl).without_renewal();
-    let started = Instant::now();
     let guard = lock.acquire().await.expect("acquire");
+    let started = *sent.lock();
     // The deadline must be correct even if this task runs late.
     loop {
         let elapsed = started.elapsed();
@@ -120,9 +138,12 @@ pub async fn an_expired_guard_knows_it<B: Backend>(connect: impl AsyncFn() -> B)
 }
 
 /// Checks that a holder detects a forced release with its next renewal, before its lease would end.
-pub async fn a_forced_release_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_holder_detects_a_forced_release_at_its_next_renewal<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let backend = connect().await;
-    let ttl = short_ttl(&backend) * 2;
+    // The renewal comes after a third of it, and may be late.
+    let ttl = (short_ttl(&backend) * 2).max(Duration::from_secs(6));
     let (here, there) = (LockManager::new(backend), manager(&connect).await);
     let key = fresh_name("forced");
     let guard = here.lock(&key).ttl(ttl).acquire().await.expect("acquire");
@@ -146,7 +167,9 @@ pub async fn a_dropped_guard_frees_its_lock<B: Backend>(connect: impl AsyncFn() 
 
 /// Checks that dropping a waiting acquire removes it from the queue, and that dropping an acquire at any other time
 /// leaves no lock held.
-pub async fn a_cancelled_acquire_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_cancelled_acquire_leaves_no_waiter_and_no_lock<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let key = fresh_name("cancelled");
     let guard = here.lock(&key).acquire().await.expect("acquire");
@@ -179,7 +202,7 @@ pub async fn a_cancelled_acquire_leaves_nothing<B: Backend>(connect: impl AsyncF
 }
 
 /// Checks that an acquire times out after its wait, and then leaves nothing on the backend.
-pub async fn a_wait_has_its_limit<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn an_acquire_times_out_after_its_wait<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let key = fresh_name("limit");
     let guard = here.lock(&key).acquire().await.expect("acquire");
@@ -196,7 +219,7 @@ pub async fn a_wait_has_its_limit<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that a shutdown ends guards and waiters, and leaves nothing on the backend.
-pub async fn a_shutdown_frees_everything<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_shutdown_releases_guards_and_ends_waiters<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let (held, busy) = (fresh_name("shutdown"), fresh_name("shutdown"));
     let guard = here.lock(&held).acquire().await.expect("acquire");
@@ -224,7 +247,9 @@ pub async fn a_shutdown_frees_everything<B: Backend>(connect: impl AsyncFn() -> 
 
 /// Checks that acquires are served in the order in which they were made. Does nothing if the backend does not have the
 /// capability `fifo`.
-pub async fn waiters_are_served_in_order<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn acquires_are_served_in_the_order_of_their_calls<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     const WAITERS: usize = 6;
     let backend = connect().await;
     if !backend.capabilities().fifo {

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::helpers::{attempt, eventually, fresh_key, insist, queue_for, short_ttl, take};
+use super::helpers::{
+    attempt, before, eventually, fresh_key, in_time, insist, queue_for, short_ttl, take, take_soon,
+};
 use crate::backend::{
-    Attempt, AttemptAnswer, Backend, Claim, Inspection, ReleaseAnswer, RenewAnswer,
+    Attempt, AttemptAnswer, Backend, BackendError, Claim, Inspection, ReleaseAnswer, RenewAnswer,
 };
 use crate::{FencingToken, Key};
 
@@ -32,16 +34,13 @@ async fn inspect(backend: &impl Backend, key: &Key) -> Inspection {
     insist(async || backend.inspect(key).await).await
 }
 
+async fn renew_once(backend: &impl Backend, claim: &Claim) -> Result<RenewAnswer, BackendError> {
+    let mut answers = backend.renew(std::slice::from_ref(claim)).await;
+    answers.pop().expect("an answer per claim")
+}
+
 async fn renew(backend: &impl Backend, claim: &Claim) -> RenewAnswer {
-    let claims = std::slice::from_ref(claim);
-    insist(async || {
-        backend
-            .renew(claims)
-            .await
-            .pop()
-            .expect("an answer per claim")
-    })
-    .await
+    insist(async || renew_once(backend, claim).await).await
 }
 
 /// Checks that a held lock cannot be acquired until it is released.
@@ -72,7 +71,7 @@ pub async fn keys_are_independent<B: Backend>(connect: impl AsyncFn() -> B) {
 
 /// Checks that a duplicate request belongs to the same acquisition: the reply contains the same token, and one release
 /// frees the lock.
-pub async fn a_repeated_request_is_one_grant<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_duplicate_request_returns_the_same_grant<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let key = fresh_key("repeated");
     let request = trying(&key);
@@ -86,21 +85,47 @@ pub async fn a_repeated_request_is_one_grant<B: Backend>(connect: impl AsyncFn()
 }
 
 /// Checks that a duplicate request renews the lease.
-pub async fn a_repeated_request_sets_the_lease_anew<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_duplicate_request_renews_the_lease<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend);
+    let rounds = async { while !duplicates_renew(&backend, ttl).await {} };
+    in_time("all requests of a round are in time", rounds).await;
+}
+
+/// Returns false if a request came after the end of the lease, which may happen on a busy machine. Then the round says
+/// nothing.
+async fn duplicates_renew(backend: &impl Backend, ttl: Duration) -> bool {
     let key = fresh_key("again");
-    let request = Attempt::new(key.clone(), ttl, false);
-    let first = take(&backend, &request).await;
+    let request = || Attempt::new(key.clone(), ttl, false);
+    let (mut sent, request, first) = take_soon(backend, request).await;
     for _ in 0..6 {
         sleep(ttl / 2).await;
-        assert_eq!(attempt(&backend, &request).await, Some(first.token));
-        assert_eq!(attempt(&backend, &trying(&key)).await, None);
+        let now = Instant::now();
+        let again = before(sent + ttl, async || backend.attempt(&request).await).await;
+        let Some(again) = again else { return false };
+        assert!(
+            matches!(again, AttemptAnswer::Granted { token, .. } if token == first.token),
+            "{again:?} and not {first:?}"
+        );
+        sent = now;
+        if !stays_taken(backend, &key, sent + ttl).await {
+            return false;
+        }
     }
+    true
+}
+
+/// Checks that another attempt does not acquire the lock before `end`. Returns false if it has no reply in time.
+async fn stays_taken(backend: &impl Backend, key: &Key, end: Instant) -> bool {
+    let rival = trying(key);
+    let answer = before(end, async || backend.attempt(&rival).await).await;
+    let Some(answer) = answer else { return false };
+    assert!(matches!(answer, AttemptAnswer::Busy { .. }), "{answer:?}");
+    true
 }
 
 /// Checks that each acquisition's token is larger than all earlier tokens, however the previous acquisition ended.
-pub async fn tokens_grow<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn each_token_is_larger_than_all_earlier_ones<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
     let key = fresh_key("tokens");
@@ -126,7 +151,7 @@ pub async fn tokens_grow<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that only the holder can release a lock.
-pub async fn only_the_owner_releases<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn only_the_holder_can_release<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("releases");
     let held = take(&here, &trying(&key)).await;
@@ -138,7 +163,7 @@ pub async fn only_the_owner_releases<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that only the holder can renew a lock, and that a batch has one reply per claim, in order.
-pub async fn only_the_owner_renews<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn only_the_holder_can_renew<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let (key, other) = (fresh_key("renews"), fresh_key("renews"));
     let held = take(&backend, &trying(&key)).await;
@@ -164,44 +189,63 @@ pub async fn only_the_owner_renews<B: Backend>(connect: impl AsyncFn() -> B) {
 
 /// Checks that the backend notifies a waiter well before its next poll is due, even if the lock becomes free between
 /// the busy reply and the wait.
-pub async fn a_wake_up_comes_and_is_kept<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_release_before_or_during_a_wait_notifies_the_waiter<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     for turn_comes_first in [true, false] {
-        let key = fresh_key("wake_up");
-        let held = take(&here, &queueing(&key)).await;
-        let waiter = queueing(&key);
-        let busy = insist(async || there.attempt(&waiter).await).await;
-        let AttemptAnswer::Busy { retry_after } = busy else {
-            panic!("{busy:?}");
-        };
-        if turn_comes_first {
-            release(&here, &held).await;
-        }
-        let started = Instant::now();
-        // An injected fault also ends the wait. A manager then polls, and so does this case.
-        let hint = tokio::time::timeout(retry_after, there.wait(&waiter));
-        let (_hint, ()) = tokio::join!(hint, async {
-            if !turn_comes_first {
-                sleep(Duration::from_millis(50)).await;
-                release(&here, &held).await;
+        // A busy machine may be late in some rounds. Without a notification, each round is late.
+        let mut late = Vec::new();
+        loop {
+            let (waited, retry_after) = notified(&here, &there, turn_comes_first).await;
+            if waited < retry_after / 2 {
+                break;
             }
-        });
-        let waited = started.elapsed();
-        assert!(
-            waited < retry_after / 2,
-            "notified after {waited:?} of {retry_after:?}"
-        );
-        queue_for(&there, &waiter).await;
+            late.push(waited);
+            assert!(
+                late.len() < 10,
+                "notified after {late:?} of {retry_after:?}"
+            );
+        }
     }
 }
 
+/// Returns how long a waiter waited, and when its next poll would have been due.
+async fn notified(
+    here: &impl Backend,
+    there: &impl Backend,
+    turn_comes_first: bool,
+) -> (Duration, Duration) {
+    let key = fresh_key("wake_up");
+    let held = take(here, &queueing(&key)).await;
+    let waiter = queueing(&key);
+    let busy = insist(async || there.attempt(&waiter).await).await;
+    let AttemptAnswer::Busy { retry_after } = busy else {
+        panic!("{busy:?}");
+    };
+    if turn_comes_first {
+        release(here, &held).await;
+    }
+    let started = Instant::now();
+    // An injected fault also ends the wait. A manager then polls, and so does this case.
+    let hint = tokio::time::timeout(retry_after, there.wait(&waiter));
+    let (_hint, ()) = tokio::join!(hint, async {
+        if !turn_comes_first {
+            sleep(Duration::from_millis(50)).await;
+            release(here, &held).await;
+        }
+    });
+    let waited = started.elapsed();
+    queue_for(there, &waiter).await;
+    (waited, retry_after)
+}
+
 /// Checks that a lease expires if it is not renewed, but not before its TTL has passed.
-pub async fn a_lease_runs_out<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_lease_expires_after_its_ttl<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
     let key = fresh_key("runs_out");
-    let sent = Instant::now();
-    let held = take(&here, &Attempt::new(key.clone(), ttl, false)).await;
+    let (sent, _, held) = take_soon(&here, || Attempt::new(key.clone(), ttl, false)).await;
     let next = trying(&key);
     eventually("a lease expires", async || {
         attempt(&there, &next).await.is_some()
@@ -214,23 +258,39 @@ pub async fn a_lease_runs_out<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that a lease that is renewed does not expire.
-pub async fn a_renewed_lease_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_renewed_lease_does_not_expire<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
+    let rounds = async { while !renewals_keep(&here, &there, ttl).await {} };
+    in_time("all requests of a round are in time", rounds).await;
+}
+
+/// Returns false if a request came after the end of the lease, which may happen on a busy machine. Then the round says
+/// nothing.
+async fn renewals_keep(here: &impl Backend, there: &impl Backend, ttl: Duration) -> bool {
     let key = fresh_key("goes_on");
-    let held = take(&here, &Attempt::new(key.clone(), ttl, false)).await;
+    let (mut sent, _, held) = take_soon(here, || Attempt::new(key.clone(), ttl, false)).await;
     for _ in 0..9 {
         sleep(ttl / 3).await;
-        assert!(matches!(
-            renew(&here, &held).await,
-            RenewAnswer::Extended { .. }
-        ));
-        assert_eq!(attempt(&there, &trying(&key)).await, None);
+        let now = Instant::now();
+        let renewed = before(sent + ttl, async || renew_once(here, &held).await).await;
+        let Some(renewed) = renewed else { return false };
+        assert!(
+            matches!(renewed, RenewAnswer::Extended { .. }),
+            "{renewed:?}"
+        );
+        sent = now;
+        if !stays_taken(there, &key, sent + ttl).await {
+            return false;
+        }
     }
+    true
 }
 
 /// Checks that an attempt that may not queue leaves nothing on the backend if the lock is busy.
-pub async fn busy_without_queueing_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_busy_attempt_that_may_not_queue_leaves_nothing<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let backend = connect().await;
     let key = fresh_key("busy");
     let held = take(&backend, &trying(&key)).await;
@@ -241,7 +301,9 @@ pub async fn busy_without_queueing_leaves_nothing<B: Backend>(connect: impl Asyn
 }
 
 /// Checks that a cleanup undoes a grant and a position in the queue, and that a duplicate cleanup changes nothing.
-pub async fn a_cleanup_undoes_an_attempt<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_cleanup_undoes_a_grant_and_a_queue_position<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let backend = connect().await;
     let key = fresh_key("cleanup");
     let (holder, waiter) = (queueing(&key), queueing(&key));
@@ -262,7 +324,9 @@ pub async fn a_cleanup_undoes_an_attempt<B: Backend>(connect: impl AsyncFn() -> 
 }
 
 /// Checks that the next waiter gets the lock after a cleanup of the holder.
-pub async fn a_cleanup_hands_on<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_cleanup_of_the_holder_lets_the_next_waiter_acquire<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("hands_on");
     let (holder, waiter) = (queueing(&key), queueing(&key));
@@ -274,7 +338,7 @@ pub async fn a_cleanup_hands_on<B: Backend>(connect: impl AsyncFn() -> B) {
 
 /// Checks that waiters acquire the lock in the order in which they joined the queue. Does nothing if the backend does
 /// not have the capability `fifo`.
-pub async fn first_come_first_served<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn waiters_acquire_in_the_order_of_the_queue<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().fifo {
         return;
@@ -299,7 +363,9 @@ pub async fn first_come_first_served<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that a waiter that stops polling delays the next waiter, but does not block that waiter.
-pub async fn a_silent_waiter_is_passed_over<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_waiter_that_stops_polling_does_not_block_the_next_one<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("silent");
     let held = take(&here, &queueing(&key)).await;
@@ -316,7 +382,9 @@ pub async fn a_silent_waiter_is_passed_over<B: Backend>(connect: impl AsyncFn() 
 }
 
 /// Checks that an operator can take a lock from its holder, and that the holder detects the loss.
-pub async fn a_lock_can_be_forced_open<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_forced_release_takes_the_lock_from_its_holder<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("forced");
     let held = take(&here, &trying(&key)).await;
@@ -329,7 +397,9 @@ pub async fn a_lock_can_be_forced_open<B: Backend>(connect: impl AsyncFn() -> B)
 }
 
 /// Checks that an inspection of a key shows its holder, token, lease and waiters.
-pub async fn a_key_can_be_inspected<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn an_inspection_shows_holder_token_lease_and_waiters<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     let key = fresh_key("inspected");
     assert_eq!(inspect(&there, &key).await, Inspection::default());

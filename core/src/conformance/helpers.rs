@@ -14,9 +14,6 @@ use crate::{AttemptId, FencingToken, Key};
 /// The time limit of a case, which is long enough for any backend on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a command is retried after an injected fault.
-const TRIES: usize = 100;
-
 /// Returns a key that no other case, and no other run, uses.
 pub(super) fn fresh_key(case: &str) -> Key {
     Key::new("conformance:", &fresh_name(case)).expect("a case's name is a valid key")
@@ -28,14 +25,32 @@ pub(super) fn fresh_name(case: &str) -> String {
 
 /// Retries a command on temporary errors, as a manager would.
 pub(super) async fn insist<T>(mut command: impl AsyncFnMut() -> Result<T, BackendError>) -> T {
-    for _ in 1..TRIES {
+    let started = Instant::now();
+    loop {
         match command().await {
             Ok(answer) => return answer,
+            Err(error) => {
+                let may_end = error.is_temporary() && started.elapsed() < PATIENCE;
+                assert!(may_end, "the backend fails permanently: {error}");
+            }
+        }
+        sleep(Duration::from_millis(1)).await;
+    }
+}
+
+/// Retries a command on temporary errors. Returns `None` if its reply does not come before `end`.
+pub(super) async fn before<T>(
+    end: Instant,
+    mut command: impl AsyncFnMut() -> Result<T, BackendError>,
+) -> Option<T> {
+    while Instant::now() < end {
+        match command().await {
+            Ok(answer) => return (Instant::now() < end).then_some(answer),
             Err(error) => assert!(error.is_temporary(), "{error}"),
         }
         sleep(Duration::from_millis(1)).await;
     }
-    command().await.expect("the backend fails permanently")
+    None
 }
 
 /// Returns the reply to one attempt: the token, or `None` if the lock is busy.
@@ -58,6 +73,29 @@ pub(super) async fn attempt(backend: &impl Backend, attempt: &Attempt) -> Option
 pub(super) async fn take(backend: &impl Backend, request: &Attempt) -> Claim {
     let token = attempt(backend, request).await;
     request.claim(token.expect("the lock should have been free"))
+}
+
+/// Acquires a free lock with a short TTL, and returns when the lock was requested. If the grant does not come well
+/// within the TTL, which may happen on a busy machine, another attempt follows.
+pub(super) async fn take_soon(
+    backend: &impl Backend,
+    request: impl Fn() -> Attempt,
+) -> (Instant, Attempt, Claim) {
+    let granted = async {
+        loop {
+            let (request, sent) = (request(), Instant::now());
+            match backend.attempt(&request).await {
+                Ok(AttemptAnswer::Granted { token, .. }) if sent.elapsed() < request.ttl / 3 => {
+                    let claim = request.claim(token);
+                    return (sent, request, claim);
+                }
+                Ok(_) => {}
+                Err(error) => assert!(error.is_temporary(), "{error}"),
+            }
+            insist(async || backend.cleanup(&request).await).await;
+        }
+    };
+    in_time("a free lock is granted within a part of its TTL", granted).await
 }
 
 /// Returns the reason why an attempt was refused; `None` if it was not refused.

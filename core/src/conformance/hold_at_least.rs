@@ -136,7 +136,9 @@ pub async fn a_shutdown_leaves_the_lock_taken<B: Backend>(connect: impl AsyncFn(
 
 /// Checks that waiters acquire the lock when the minimum hold time has passed, in their order if the backend has the
 /// capability `fifo`.
-pub async fn waiters_wait_for_the_end<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn waiters_acquire_when_the_minimum_hold_time_has_passed<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     const WAITERS: usize = 4;
     let Some(world) = World::new(&connect, "waiters").await else {
         return;
@@ -176,7 +178,7 @@ pub async fn waiters_wait_for_the_end<B: Backend>(connect: impl AsyncFn() -> B) 
 }
 
 /// Checks that an operator ends the minimum hold time of a released lock.
-pub async fn a_forced_release_ends_the_time<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_forced_release_ends_the_minimum_hold_time<B: Backend>(connect: impl AsyncFn() -> B) {
     let Some(world) = World::new(&connect, "forced").await else {
         return;
     };
@@ -194,7 +196,7 @@ pub async fn a_forced_release_ends_the_time<B: Backend>(connect: impl AsyncFn() 
 
 /// Checks that a reader's lock and a holder's permit stay taken for the minimum hold time, and do not block other
 /// readers and permits. A downgraded lock keeps the time of the writer.
-pub async fn shares_stay_taken<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn read_locks_and_permits_stay_taken<B: Backend>(connect: impl AsyncFn() -> B) {
     let Some(world) = World::new(&connect, "shares").await else {
         return;
     };
@@ -235,7 +237,9 @@ pub async fn shares_stay_taken<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that after a handover only the minimum hold time of the new holder applies.
-pub async fn a_new_holder_has_its_own_time<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn after_a_handover_only_the_new_minimum_hold_time_applies<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let Some(world) = World::new(&connect, "new_holder").await else {
         return;
     };

@@ -5,53 +5,22 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::helpers::{
-    attempt, eventually, fresh_key, hand_over, insist, queue_for, refusal, short_ttl, take,
+    attempt, before, eventually, fresh_key, hand_over, in_time, insist, queue_for, refusal,
+    short_ttl, take, take_soon,
 };
+use super::requests::{
+    downgrade, inspect, is_held, permits, queueing, release, renew_once, trying,
+};
+use crate::FencingToken;
 use crate::backend::{
-    Attempt, AttemptAnswer, Backend, Claim, Handover, HandoverSecret, Inspection, Mode, Refusal,
-    ReleaseAnswer, RenewAnswer,
+    Attempt, AttemptAnswer, Backend, Handover, HandoverSecret, Mode, Refusal, ReleaseAnswer,
+    RenewAnswer,
 };
-use crate::{FencingToken, Key};
-
-const TTL: Duration = Duration::from_secs(30);
-
-fn trying(key: &Key, mode: Mode) -> Attempt {
-    Attempt::new(key.clone(), TTL, false).in_mode(mode)
-}
-
-fn queueing(key: &Key, mode: Mode) -> Attempt {
-    Attempt::new(key.clone(), TTL, true).in_mode(mode)
-}
-
-const fn permits(count: u32, of: u32) -> Mode {
-    Mode::Permits { count, of }
-}
-
-async fn release(backend: &impl Backend, claim: &Claim) -> ReleaseAnswer {
-    insist(async || backend.release(claim).await).await
-}
-
-async fn downgrade(backend: &impl Backend, claim: &mut Claim) -> bool {
-    let answer = insist(async || backend.downgrade(claim).await).await;
-    claim.mode = Mode::Shared;
-    matches!(answer, RenewAnswer::Extended { .. })
-}
-
-async fn inspect(backend: &impl Backend, key: &Key) -> Inspection {
-    insist(async || backend.inspect(key).await).await
-}
-
-async fn is_held(backend: &impl Backend, claim: &Claim) -> bool {
-    let claims = std::slice::from_ref(claim);
-    let answer = insist(async || {
-        let mut answers = backend.renew(claims).await;
-        answers.pop().expect("an answer per claim")
-    });
-    matches!(answer.await, RenewAnswer::Extended { .. })
-}
 
 /// Checks that readers hold a lock together and exclude writers, and that a writer excludes all other holders.
-pub async fn readers_share_and_writers_do_not<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn readers_hold_the_lock_together_and_exclude_writers<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
         return;
@@ -75,7 +44,7 @@ pub async fn readers_share_and_writers_do_not<B: Backend>(connect: impl AsyncFn(
 
 /// Checks that readers that hold a lock together have the same token. That token is larger than every earlier writer's
 /// token, and smaller than every later writer's token.
-pub async fn readers_share_a_token<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn concurrent_readers_have_the_same_token<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
         return;
@@ -104,7 +73,7 @@ pub async fn readers_share_a_token<B: Backend>(connect: impl AsyncFn() -> B) {
 
 /// Checks the tokens of readers that are granted the lock together. One of these readers polls only after the first
 /// reader has released.
-pub async fn a_reader_that_looks_late_has_the_token_of_the_others<B: Backend>(
+pub async fn a_reader_that_polls_late_has_the_token_of_the_other_readers<B: Backend>(
     connect: impl AsyncFn() -> B,
 ) {
     let (here, there) = (connect().await, connect().await);
@@ -170,34 +139,43 @@ pub async fn a_waiting_writer_is_not_starved<B: Backend>(connect: impl AsyncFn()
 }
 
 /// Checks that the next waiters acquire the lock immediately if a waiting writer is cancelled.
-pub async fn a_writer_that_gives_up_blocks_nobody<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_cancelled_waiting_writer_does_not_block_readers<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared || !here.capabilities().fifo {
         return;
     }
-    let key = fresh_key("gives_up");
-    let _reader = take(&here, &queueing(&key, Mode::Shared)).await;
-    let writer = queueing(&key, Mode::Exclusive);
-    let behind = queueing(&key, Mode::Shared);
-    assert_eq!(attempt(&there, &writer).await, None);
-    let busy = insist(async || there.attempt(&behind).await).await;
-    let AttemptAnswer::Busy { retry_after } = busy else {
-        panic!("{busy:?}");
-    };
-    insist(async || there.cleanup(&writer).await).await;
-    let started = Instant::now();
-    // An injected fault also ends the wait. A manager then polls, and so does this case.
-    let _hint = timeout(retry_after, there.wait(&behind)).await;
-    let waited = started.elapsed();
-    assert!(
-        waited < retry_after / 2,
-        "notified after {waited:?} of {retry_after:?}"
-    );
-    assert!(attempt(&there, &behind).await.is_some());
+    // A busy machine may be late in some rounds. Without a notification, each round is late.
+    let mut late = Vec::new();
+    while late.len() < 10 {
+        let key = fresh_key("gives_up");
+        let _reader = take(&here, &queueing(&key, Mode::Shared)).await;
+        let writer = queueing(&key, Mode::Exclusive);
+        let behind = queueing(&key, Mode::Shared);
+        assert_eq!(attempt(&there, &writer).await, None);
+        let busy = insist(async || there.attempt(&behind).await).await;
+        let AttemptAnswer::Busy { retry_after } = busy else {
+            panic!("{busy:?}");
+        };
+        insist(async || there.cleanup(&writer).await).await;
+        let started = Instant::now();
+        // An injected fault also ends the wait. A manager then polls, and so does this case.
+        let _hint = timeout(retry_after, there.wait(&behind)).await;
+        let waited = started.elapsed();
+        assert!(attempt(&there, &behind).await.is_some());
+        if waited < retry_after / 2 {
+            return;
+        }
+        late.push((waited, retry_after));
+    }
+    panic!("notified late in each round: {late:?}");
 }
 
 /// Checks that each holder's lease ends after its own TTL, whatever the TTLs of the other holders are.
-pub async fn each_share_ends_by_its_own_lease<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn each_shared_holder_expires_after_its_own_ttl<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
     let mut modes = Vec::new();
@@ -209,9 +187,8 @@ pub async fn each_share_ends_by_its_own_lease<B: Backend>(connect: impl AsyncFn(
     }
     for (mode, all) in modes {
         let key = fresh_key("own_lease");
-        let sent = Instant::now();
-        let short = Attempt::new(key.clone(), ttl, false).in_mode(mode);
-        let dead = take(&here, &short).await;
+        let short = || Attempt::new(key.clone(), ttl, false).in_mode(mode);
+        let (sent, _, dead) = take_soon(&here, short).await;
         let alive = take(&there, &trying(&key, mode)).await;
         eventually("one is left", async || {
             inspect(&there, &key).await.holders == 1
@@ -228,28 +205,46 @@ pub async fn each_share_ends_by_its_own_lease<B: Backend>(connect: impl AsyncFn(
 }
 
 /// Checks that a shared holder that renews keeps the lock, while the leases of other shared holders expire.
-pub async fn a_renewed_share_goes_on<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_renewed_shared_holder_does_not_expire<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
         return;
     }
-    // With this TTL, a renewal is in time even on a busy machine.
+    // With this TTL, a renewal is usually in time even on a busy machine.
     let ttl = short_ttl(&here) * 4;
+    let rounds = async { while !renewals_keep_one(&here, &there, ttl).await {} };
+    in_time("all requests of a round are in time", rounds).await;
+}
+
+/// Returns false if a request came after the end of the lease, which may happen on a busy machine. Then the round says
+/// nothing.
+async fn renewals_keep_one(here: &impl Backend, there: &impl Backend, ttl: Duration) -> bool {
     let key = fresh_key("share_goes_on");
     let short = || Attempt::new(key.clone(), ttl, false).in_mode(Mode::Shared);
-    let kept = take(&here, &short()).await;
-    let dead = take(&there, &short()).await;
+    let (mut sent, _, kept) = take_soon(here, short).await;
+    let dead = take(there, &short()).await;
     for _ in 0..8 {
         sleep(ttl / 4).await;
-        assert!(is_held(&here, &kept).await);
-        assert_eq!(attempt(&there, &trying(&key, Mode::Exclusive)).await, None);
+        let now = Instant::now();
+        let renewed = before(sent + ttl, async || renew_once(here, &kept).await).await;
+        let Some(renewed) = renewed else { return false };
+        assert!(
+            matches!(renewed, RenewAnswer::Extended { .. }),
+            "{renewed:?}"
+        );
+        sent = now;
+        let rival = trying(&key, Mode::Exclusive);
+        let busy = before(sent + ttl, async || there.attempt(&rival).await).await;
+        let Some(busy) = busy else { return false };
+        assert!(matches!(busy, AttemptAnswer::Busy { .. }), "{busy:?}");
     }
-    assert!(!is_held(&there, &dead).await);
+    assert!(!is_held(there, &dead).await);
+    true
 }
 
 /// Checks that a writer becomes a reader without a gap, even if it sends a duplicate request, and that waiting readers
 /// then acquire the lock.
-pub async fn a_downgrade_lets_readers_in<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_downgrade_lets_waiting_readers_acquire<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
         return;
@@ -276,7 +271,7 @@ pub async fn a_downgrade_lets_readers_in<B: Backend>(connect: impl AsyncFn() -> 
 
 /// Checks that the number of held permits never exceeds the limit, and that several permits are acquired and released
 /// together.
-pub async fn permits_are_counted<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn held_permits_never_exceed_the_limit<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().permits {
         return;
@@ -295,7 +290,9 @@ pub async fn permits_are_counted<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that waiters for few permits do not overtake a waiter for many permits.
-pub async fn permits_are_served_in_turn<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn waiters_for_few_permits_do_not_overtake_one_for_many<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().permits || !here.capabilities().fifo {
         return;
@@ -317,7 +314,7 @@ pub async fn permits_are_served_in_turn<B: Backend>(connect: impl AsyncFn() -> B
 }
 
 /// Checks that each attempt applies its own limit: no holder loses its permits when the limit changes.
-pub async fn each_keeps_to_its_own_number<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn each_attempt_applies_its_own_permit_limit<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().permits {
         return;
@@ -334,7 +331,9 @@ pub async fn each_keeps_to_its_own_number<B: Backend>(connect: impl AsyncFn() ->
 }
 
 /// Checks that the backend refuses a semaphore on a key that is in use as a lock, and the reverse.
-pub async fn locks_and_permits_do_not_mix<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_key_in_use_as_a_lock_refuses_permits_and_the_reverse<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let backend = connect().await;
     let capabilities = backend.capabilities();
     if !capabilities.permits {
@@ -360,7 +359,7 @@ pub async fn locks_and_permits_do_not_mix<B: Backend>(connect: impl AsyncFn() ->
 }
 
 /// Checks that a lock can be handed to one other holder, once, with a larger token.
-pub async fn a_handover_works_once<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_handover_is_accepted_only_once<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().handover {
         return;
@@ -387,7 +386,9 @@ pub async fn a_handover_works_once<B: Backend>(connect: impl AsyncFn() -> B) {
 
 /// Checks that a client that knows only a lock's holder cannot accept the lock if it was not handed over. A client
 /// cannot accept a handed-over lock without its secret. A secret is invalid after its lock was released.
-pub async fn a_handover_takes_its_secret<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_handover_without_its_valid_secret_is_refused<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().handover {
         return;
@@ -425,7 +426,9 @@ pub async fn a_handover_takes_its_secret<B: Backend>(connect: impl AsyncFn() -> 
 }
 
 /// Checks that an operator takes a lock from all of its shared holders.
-pub async fn shares_can_be_forced_open<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_forced_release_takes_the_lock_from_all_shared_holders<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().shared {
         return;

@@ -29,21 +29,21 @@ macro_rules! __conformance_parts {
             $crate::__conformance_cases! { $attributes $world contract
                 one_holder_at_a_time
                 keys_are_independent
-                a_repeated_request_is_one_grant
-                a_repeated_request_sets_the_lease_anew
-                tokens_grow
-                only_the_owner_releases
-                only_the_owner_renews
-                a_lease_runs_out
-                a_renewed_lease_goes_on
-                busy_without_queueing_leaves_nothing
-                a_cleanup_undoes_an_attempt
-                a_cleanup_hands_on
-                a_wake_up_comes_and_is_kept
-                first_come_first_served
-                a_silent_waiter_is_passed_over
-                a_lock_can_be_forced_open
-                a_key_can_be_inspected
+                a_duplicate_request_returns_the_same_grant
+                a_duplicate_request_renews_the_lease
+                each_token_is_larger_than_all_earlier_ones
+                only_the_holder_can_release
+                only_the_holder_can_renew
+                a_lease_expires_after_its_ttl
+                a_renewed_lease_does_not_expire
+                a_busy_attempt_that_may_not_queue_leaves_nothing
+                a_cleanup_undoes_a_grant_and_a_queue_position
+                a_cleanup_of_the_holder_lets_the_next_waiter_acquire
+                a_release_before_or_during_a_wait_notifies_the_waiter
+                waiters_acquire_in_the_order_of_the_queue
+                a_waiter_that_stops_polling_does_not_block_the_next_one
+                a_forced_release_takes_the_lock_from_its_holder
+                an_inspection_shows_holder_token_lease_and_waiters
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }
@@ -53,15 +53,15 @@ macro_rules! __conformance_parts {
             #[allow(unused_imports, reason = "the world may be described without them")]
             use super::*;
             $crate::__conformance_cases! { $attributes $world behaviour
-                exclusion_under_contention
+                contending_tasks_never_hold_the_lock_together
                 a_held_lock_is_renewed
-                an_expired_guard_knows_it
-                a_forced_release_is_noticed
+                an_expired_guard_reports_its_loss
+                a_holder_detects_a_forced_release_at_its_next_renewal
                 a_dropped_guard_frees_its_lock
-                a_cancelled_acquire_leaves_nothing
-                a_wait_has_its_limit
-                a_shutdown_frees_everything
-                waiters_are_served_in_order
+                a_cancelled_acquire_leaves_no_waiter_and_no_lock
+                an_acquire_times_out_after_its_wait
+                a_shutdown_releases_guards_and_ends_waiters
+                acquires_are_served_in_the_order_of_their_calls
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }
@@ -72,7 +72,7 @@ macro_rules! __conformance_parts {
             use super::*;
             $crate::__conformance_cases! { $attributes $world election
                 leaders_that_resign_take_turns
-                a_shutdown_hands_over
+                another_candidate_leads_after_a_shutdown_of_the_leader
                 a_leader_that_loses_its_lock_campaigns_again
                 an_observer_sees_each_leader
             }
@@ -87,10 +87,10 @@ macro_rules! __conformance_parts {
                 a_released_lock_stays_taken
                 the_lock_of_a_crashed_holder_stays_taken
                 a_shutdown_leaves_the_lock_taken
-                waiters_wait_for_the_end
-                a_forced_release_ends_the_time
-                shares_stay_taken
-                a_new_holder_has_its_own_time
+                waiters_acquire_when_the_minimum_hold_time_has_passed
+                a_forced_release_ends_the_minimum_hold_time
+                read_locks_and_permits_stay_taken
+                after_a_handover_only_the_new_minimum_hold_time_applies
                 the_locks_of_a_set_stay_taken
             }
         }
@@ -101,21 +101,21 @@ macro_rules! __conformance_parts {
             #[allow(unused_imports, reason = "the world may be described without them")]
             use super::*;
             $crate::__conformance_cases! { $attributes $world kinds
-                readers_share_and_writers_do_not
-                readers_share_a_token
-                a_reader_that_looks_late_has_the_token_of_the_others
+                readers_hold_the_lock_together_and_exclude_writers
+                concurrent_readers_have_the_same_token
+                a_reader_that_polls_late_has_the_token_of_the_other_readers
                 a_waiting_writer_is_not_starved
-                a_writer_that_gives_up_blocks_nobody
-                each_share_ends_by_its_own_lease
-                a_renewed_share_goes_on
-                a_downgrade_lets_readers_in
-                permits_are_counted
-                permits_are_served_in_turn
-                each_keeps_to_its_own_number
-                locks_and_permits_do_not_mix
-                a_handover_works_once
-                a_handover_takes_its_secret
-                shares_can_be_forced_open
+                a_cancelled_waiting_writer_does_not_block_readers
+                each_shared_holder_expires_after_its_own_ttl
+                a_renewed_shared_holder_does_not_expire
+                a_downgrade_lets_waiting_readers_acquire
+                held_permits_never_exceed_the_limit
+                waiters_for_few_permits_do_not_overtake_one_for_many
+                each_attempt_applies_its_own_permit_limit
+                a_key_in_use_as_a_lock_refuses_permits_and_the_reverse
+                a_handover_is_accepted_only_once
+                a_handover_without_its_valid_secret_is_refused
+                a_forced_release_takes_the_lock_from_all_shared_holders
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }
@@ -125,14 +125,14 @@ macro_rules! __conformance_parts {
             #[allow(unused_imports, reason = "the world may be described without them")]
             use super::*;
             $crate::__conformance_cases! { $attributes $world once
-                an_outcome_ends_the_attempts_of_all
+                later_attempts_find_the_recorded_outcome
                 an_outcome_is_kept_unchanged
-                a_late_outcome_is_refused
-                an_outcome_is_kept_for_its_time
+                an_outcome_of_a_former_holder_is_refused
+                an_outcome_can_be_deleted_and_expires
                 waiters_receive_the_result
                 waiters_share_a_failure
-                after_a_crash_the_next_caller_runs
-                without_an_outcome_the_next_caller_runs
+                after_a_crash_the_next_caller_runs_its_body
+                without_an_outcome_the_next_caller_runs_its_body
                 the_next_execution_has_a_larger_token
             }
         }
@@ -143,11 +143,11 @@ macro_rules! __conformance_parts {
             #[allow(unused_imports, reason = "the world may be described without them")]
             use super::*;
             $crate::__conformance_cases! { $attributes $world operators
-                a_holder_has_a_label
+                an_inspection_shows_the_label_of_the_holder
                 holders_of_permits_are_listed
                 readers_are_listed
-                a_lock_is_taken_from_its_holder_only
-                an_error_names_the_holder
+                force_release_holder_takes_the_lock_only_from_that_holder
+                a_timeout_error_names_the_holder_if_requested
                 held_locks_are_listed
                 shared_locks_are_listed
             }
@@ -159,14 +159,14 @@ macro_rules! __conformance_parts {
             #[allow(unused_imports, reason = "the world may be described without them")]
             use super::*;
             $crate::__conformance_cases! { $attributes $world sharing
-                readers_never_meet_a_writer
-                no_more_permits_than_there_are
-                a_lost_share_is_noticed
-                a_cancelled_reader_leaves_nothing
-                a_downgraded_guard_reads_on
-                a_lock_is_handed_over
-                a_scope_shares_its_lock
-                several_keys_are_all_or_nothing
+                readers_and_a_writer_never_hold_the_lock_together
+                contending_tasks_never_hold_more_permits_than_the_limit
+                a_reader_detects_a_forced_release
+                a_cancelled_reader_leaves_no_waiter_and_no_lock
+                a_downgraded_guard_stays_valid_and_admits_readers
+                another_manager_accepts_a_handover_ticket_once
+                guards_of_one_scope_share_one_lock_and_token
+                a_lock_set_holds_all_of_its_keys_or_none
             }
         }
         $crate::__conformance_parts! { $attributes $world $($rest)* }

@@ -42,6 +42,7 @@ pub mod kinds;
 mod macros;
 pub mod once;
 pub mod operators;
+mod requests;
 pub mod sharing;
 
 pub use crate::faulty_backend::{BackendCall, Command, Fault, Faulty};

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::helpers::{
-    attempt, eventually, fresh_key, fresh_name, in_time, insist, short_ttl, take,
+    attempt, eventually, fresh_key, fresh_name, in_time, insist, short_ttl, take, take_soon,
 };
 use crate::backend::{Attempt, AttemptAnswer, Backend, Claim, Outcome, ReleaseAnswer};
 use crate::{Error, FencingToken, Key, LockManager, OnceError};
@@ -43,7 +43,7 @@ async fn managers<B: Backend>(connect: &impl AsyncFn() -> B) -> Option<[LockMana
 }
 
 /// Checks that a record releases the lock, and that later attempts find the outcome. Locks on the same key do not.
-pub async fn an_outcome_ends_the_attempts_of_all<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn later_attempts_find_the_recorded_outcome<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().once {
         return;
@@ -82,13 +82,13 @@ pub async fn an_outcome_is_kept_unchanged<B: Backend>(connect: impl AsyncFn() ->
 }
 
 /// Checks that a duplicate record changes nothing, and that the record of a former holder is refused.
-pub async fn a_late_outcome_is_refused<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn an_outcome_of_a_former_holder_is_refused<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().once {
         return;
     }
     let key = fresh_key("late");
-    let first = take(&here, &once(&key, short_ttl(&here))).await;
+    let (_, _, first) = take_soon(&here, || once(&key, short_ttl(&here))).await;
     let request = once(&key, TTL);
     eventually("the first lease ends", async || {
         attempt(&there, &request).await.is_some()
@@ -122,7 +122,7 @@ pub async fn a_late_outcome_is_refused<B: Backend>(connect: impl AsyncFn() -> B)
 }
 
 /// Checks that an outcome can be deleted, and that it expires.
-pub async fn an_outcome_is_kept_for_its_time<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn an_outcome_can_be_deleted_and_expires<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     if !here.capabilities().once {
         return;
@@ -194,7 +194,8 @@ pub async fn waiters_share_a_failure<B: Backend>(connect: impl AsyncFn() -> B) {
                 runs.fetch_add(1, Ordering::Relaxed);
                 Err::<u32, Error>(Error::NoManager)
             };
-            let once = locks.once(&key).keep_failure(Duration::from_secs(1));
+            // Much longer than all waiters need to look for it.
+            let once = locks.once(&key).keep_failure(Duration::from_secs(5));
             once.run(body).await.expect_err("a failure")
         });
     }
@@ -213,13 +214,13 @@ pub async fn waiters_share_a_failure<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that after a crash the next caller runs its body under a larger token.
-pub async fn after_a_crash_the_next_caller_runs<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn after_a_crash_the_next_caller_runs_its_body<B: Backend>(connect: impl AsyncFn() -> B) {
     let crashed = connect().await;
     if !crashed.capabilities().once {
         return;
     }
     let key = Key::new(crate::DEFAULT_PREFIX, &fresh_name("crash")).expect("a key");
-    let holder = take(&crashed, &once(&key, short_ttl(&crashed))).await;
+    let (_, _, holder) = take_soon(&crashed, || once(&key, short_ttl(&crashed))).await;
     let locks = LockManager::new(connect().await);
     let token = async |lock: crate::LockHandle| Ok::<_, Error>(lock.token().get());
     let token = in_time("the lease ends", locks.once(key.name()).run(token)).await;
@@ -229,7 +230,9 @@ pub async fn after_a_crash_the_next_caller_runs<B: Backend>(connect: impl AsyncF
 }
 
 /// Checks that a cancelled body, and a failure that is not shared, leave nothing: the next caller runs its body.
-pub async fn without_an_outcome_the_next_caller_runs<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn without_an_outcome_the_next_caller_runs_its_body<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let Some([here, there]) = managers(&connect).await else {
         return;
     };

@@ -49,7 +49,7 @@ fn labels(seen: &Inspection) -> Vec<&str> {
 }
 
 /// Checks that the holder of a lock has the label of its manager, also after the lock was granted to a waiter.
-pub async fn a_holder_has_a_label<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn an_inspection_shows_the_label_of_the_holder<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (
         manager(&connect, "here").await,
         manager(&connect, "there/7").await,
@@ -151,12 +151,18 @@ pub async fn readers_are_listed<B: Backend>(connect: impl AsyncFn() -> B) {
         (vec!["here", "there"], None),
         "{seen:?}"
     );
-    one.release().await.expect("release");
-    assert_eq!(labels(&inspect(&here, &key).await), ["there"]);
+    // Even if the confirmation is lost, the reader is gone soon.
+    let _outcome = one.release().await;
+    eventually("the other reader is left", async || {
+        labels(&inspect(&here, &key).await) == ["there"]
+    })
+    .await;
 }
 
 /// Checks that an operator can take a lock from its holder, and only from a holder with the given id.
-pub async fn a_lock_is_taken_from_its_holder_only<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn force_release_holder_takes_the_lock_only_from_that_holder<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let locks = manager(&connect, "here").await;
     let key = fresh_name("taken");
     let _guard = locks.lock(&key).acquire().await.expect("acquire");
@@ -167,18 +173,32 @@ pub async fn a_lock_is_taken_from_its_holder_only<B: Backend>(connect: impl Asyn
 }
 
 /// Checks that the error of an acquire that timed out names the holder, if the lock has this option.
-pub async fn an_error_names_the_holder<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_timeout_error_names_the_holder_if_requested<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (
         manager(&connect, "here").await,
         manager(&connect, "there").await,
     );
     let key = fresh_name("reported");
     let _guard = here.lock(&key).acquire().await.expect("acquire");
-    let lock = there.lock(&key).wait(Duration::from_millis(20));
-    for (lock, expected) in [(lock.clone(), None), (lock.report_holder(), Some("here"))] {
-        match lock.acquire().await {
-            Err(Error::TimedOut { holder, .. }) => assert_eq!(holder.as_deref(), expected),
-            other => panic!("{other:?}"),
+    for expected in [None, Some("here")] {
+        // A busy machine may not reply within a short wait.
+        let mut wait = Duration::from_millis(20);
+        loop {
+            let mut lock = there.lock(&key).wait(wait);
+            if expected.is_some() {
+                lock = lock.report_holder();
+            }
+            match lock.acquire().await {
+                Err(Error::TimedOut { holder, .. }) if holder.as_deref() == expected => break,
+                Err(Error::TimedOut { holder: None, .. } | Error::Backend { .. })
+                    if wait < Duration::from_secs(5) =>
+                {
+                    wait *= 2;
+                }
+                other => panic!("{other:?}"),
+            }
         }
     }
 }
@@ -211,7 +231,14 @@ pub async fn held_locks_are_listed<B: Backend>(connect: impl AsyncFn() -> B) {
         .acquire()
         .await
         .expect("acquire");
-    released.release().await.expect("release");
+    // Even if the confirmation is lost, the lock is free soon.
+    let _outcome = released.release().await;
+    eventually("it is released", async || {
+        inspect(&here, &format!("{prefix}:released"))
+            .await
+            .is_free()
+    })
+    .await;
     let _other = here
         .lock(format!("other:{prefix}"))
         .acquire()

@@ -29,7 +29,9 @@ async fn becomes_free(locks: &LockManager, key: &str) {
 
 /// Checks that a writer's section overlaps with no other section, and that readers' sections may overlap. All tasks
 /// must acquire the lock.
-pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn readers_and_a_writer_never_hold_the_lock_together<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     const TASKS: usize = 8;
     const ROUNDS: usize = 12;
     /// The amount that a writer adds to `inside`.
@@ -73,7 +75,9 @@ pub async fn readers_never_meet_a_writer<B: Backend>(connect: impl AsyncFn() -> 
 }
 
 /// Checks that the number of held permits never exceeds the limit, however many tasks want one or two permits.
-pub async fn no_more_permits_than_there_are<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn contending_tasks_never_hold_more_permits_than_the_limit<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     const PERMITS: u32 = 3;
     let backend = connect().await;
     if !backend.capabilities().permits {
@@ -108,7 +112,7 @@ pub async fn no_more_permits_than_there_are<B: Backend>(connect: impl AsyncFn() 
 }
 
 /// Checks that the guard of a shared holder reports the loss if an operator takes the lock.
-pub async fn a_lost_share_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_reader_detects_a_forced_release<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     if !backend.capabilities().shared {
         return;
@@ -132,7 +136,9 @@ pub async fn a_lost_share_is_noticed<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that a cancelled reader leaves neither a position in the queue nor a held lock.
-pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_cancelled_reader_leaves_no_waiter_and_no_lock<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let backend = connect().await;
     if !backend.capabilities().shared {
         return;
@@ -158,7 +164,9 @@ pub async fn a_cancelled_reader_leaves_nothing<B: Backend>(connect: impl AsyncFn
 
 /// Checks that a downgraded guard is a reader: the guard stays valid, the watchdog renews its lease, and other readers
 /// can acquire the lock. The handle of the exclusive lock reports the end of the lease.
-pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_downgraded_guard_stays_valid_and_admits_readers<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let backend = connect().await;
     if !backend.capabilities().shared {
         return;
@@ -190,7 +198,9 @@ pub async fn a_downgraded_guard_reads_on<B: Backend>(connect: impl AsyncFn() -> 
 }
 
 /// Checks that another manager can accept a ticket, only once, and receives a guard with a larger token.
-pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn another_manager_accepts_a_handover_ticket_once<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let backend = connect().await;
     if !backend.capabilities().handover {
         return;
@@ -228,7 +238,9 @@ pub async fn a_lock_is_handed_over<B: Backend>(connect: impl AsyncFn() -> B) {
 
 /// Checks that the guards of one scope share one lock and one token, and that the lock is free when the last guard is
 /// dropped.
-pub async fn a_scope_shares_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn guards_of_one_scope_share_one_lock_and_token<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let key = fresh_name("scope");
     let scope = ReentrancyScope::new();
@@ -257,7 +269,7 @@ pub async fn a_scope_shares_its_lock<B: Backend>(connect: impl AsyncFn() -> B) {
 }
 
 /// Checks that a lock set locks all of its keys or none, whatever their order.
-pub async fn several_keys_are_all_or_nothing<B: Backend>(connect: impl AsyncFn() -> B) {
+pub async fn a_lock_set_holds_all_of_its_keys_or_none<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (manager(&connect).await, manager(&connect).await);
     let name = fresh_name("several");
     let keys = ["a", "b", "c"].map(|key| format!("{name}:{key}"));

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_up_to_the_cap() {
+    fn retry_pauses_increase_up_to_the_cap() {
         let ms = Duration::from_millis;
         let mut backoff = Backoff::default();
         let whole = [10, 20, 40, 80, 160, 320, 640, 1000, 1000];

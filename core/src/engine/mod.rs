@@ -171,7 +171,7 @@ mod tests {
     use crate::{EndReason, Key};
 
     #[test]
-    fn watchdogs_of_runtimes_that_are_gone_do_not_pile_up() {
+    fn watchdogs_of_ended_runtimes_are_removed() {
         let engine = Engine::new(Arc::new(InProcess::new()), Limits::default(), "tests");
         for n in 0..10 {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_released_is_not_kept_until_its_renewal_would_be_due() {
+    async fn a_released_lease_leaves_the_renewal_queue_immediately() {
         let engine = Engine::new(Arc::new(InProcess::new()), Limits::default(), "tests");
         let wanted = AcquireRequest::exclusively(Key::new("", "k").unwrap());
         let options = LockOptions::default();
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shutdown_reaches_the_guards_of_a_runtime_that_is_gone_and_leaves_no_watchdog() {
+    fn a_shutdown_ends_guards_of_ended_runtimes_and_leaves_no_watchdog() {
         let engine = Engine::new(Arc::new(InProcess::new()), Limits::default(), "tests");
         let acquire = |name| {
             let wanted = AcquireRequest::exclusively(Key::new("", name).unwrap());

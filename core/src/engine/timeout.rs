@@ -114,7 +114,7 @@ mod tests {
     use crate::clock::LeaseInstant;
 
     #[tokio::test(start_paused = true)]
-    async fn a_command_that_hangs_or_panics_is_an_unknown_outcome_in_time() {
+    async fn a_request_that_hangs_or_panics_returns_an_unknown_outcome() {
         let limit = Duration::from_secs(2);
         let hangs = bounded::<()>(limit, std::future::pending()).await;
         assert_eq!(
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_limit_counts_from_the_look_that_was_taken_before() {
+    async fn the_time_limit_counts_from_the_given_clock_reading() {
         let (begin, ms) = (ClockReading::now(), Duration::from_millis);
         tokio::time::advance(ms(600)).await;
         let hangs = bounded_since::<()>(begin, ms(1_000), std::future::pending()).await;

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_said_whether_the_function_was_stopped_and_which_lock_was_lost_and_why() {
+    fn a_lost_in_body_error_names_the_lock_the_reason_and_the_completion() {
         let said = |completed| {
             let (key, token) = (
                 Key::new("", "k").unwrap(),

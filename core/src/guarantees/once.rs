@@ -6,27 +6,27 @@
 //!
 //! - All waiters and all later callers receive the recorded result, and run nothing.
 //!   `leasehold::conformance::once::waiters_receive_the_result`,
-//!   `leasehold::conformance::once::an_outcome_ends_the_attempts_of_all`,
-//!   `leasehold::redis::once::one_body_runs_for_a_hundred_waiters_with_two_requests_each`
+//!   `leasehold::conformance::once::later_attempts_find_the_recorded_outcome`,
+//!   `leasehold::redis::single::once::one_body_runs_for_a_hundred_waiters_with_two_requests_each`
 //! - Only the holder records an outcome. The backend refuses the outcome of a former holder, and a duplicate request
-//!   changes nothing. `leasehold::conformance::once::a_late_outcome_is_refused`,
-//!   `leasehold::redis::once::the_result_of_a_former_holder_is_refused`
+//!   changes nothing. `leasehold::conformance::once::an_outcome_of_a_former_holder_is_refused`,
+//!   `leasehold::redis::single::once::the_result_of_a_former_holder_is_refused`
 //! - After a crash, a cancellation, a panic or a shutdown, the next caller runs its body under a larger token.
-//!   `leasehold::conformance::once::after_a_crash_the_next_caller_runs`,
-//!   `leasehold::conformance::once::without_an_outcome_the_next_caller_runs`,
+//!   `leasehold::conformance::once::after_a_crash_the_next_caller_runs_its_body`,
+//!   `leasehold::conformance::once::without_an_outcome_the_next_caller_runs_its_body`,
 //!   `leasehold::conformance::once::the_next_execution_has_a_larger_token`,
-//!   `leasehold::once::a_body_that_panics_records_nothing`,
-//!   `leasehold::once::a_shutdown_stops_the_body_and_records_nothing`
+//!   `leasehold::it::once::a_body_that_panics_records_nothing`,
+//!   `leasehold::it::once::a_shutdown_stops_the_body_and_records_nothing`
 //! - Waiters share a failure for the time that the caller sets, and then the next caller runs its body.
 //!   `leasehold::conformance::once::waiters_share_a_failure`,
-//!   `leasehold::once::a_failure_is_shared_for_its_time_and_names_the_error`
+//!   `leasehold::it::once::a_failure_is_shared_for_its_retention_time_and_names_the_error`
 //! - An outcome is recorded whole or not at all: a result that is too large, a full server and a failed server leave
-//!   nothing. `leasehold::redis::once::a_result_of_the_largest_size_arrives_and_a_larger_one_is_refused_whole`,
-//!   `leasehold::redis::once::a_full_server_keeps_no_part_of_a_result`,
-//!   `leasehold::redis::once::a_server_that_fails_before_the_record_is_an_error_and_the_next_caller_runs`
+//!   nothing. `leasehold::redis::single::once::a_result_of_the_maximum_size_is_kept_and_a_larger_one_is_refused`,
+//!   `leasehold::redis::single::once::a_full_server_keeps_no_part_of_a_result`,
+//!   `leasehold::redis::single::once::a_server_failure_before_the_record_is_an_error_and_the_next_body_runs`
 //! - An outcome expires after its retention time, and no key on the server is without a TTL.
-//!   `leasehold::once::a_result_is_kept_for_its_retention_time`,
-//!   `leasehold::redis::once::each_key_of_a_result_has_a_ttl`
+//!   `leasehold::it::once::a_result_is_kept_for_its_retention_time`,
+//!   `leasehold::redis::single::once::each_key_of_a_result_has_a_ttl`
 //! - Processes whose clocks are wrong by less than 500 ms compute the same slot of a `Schedule`, and so the same key.
-//!   `leasehold::schedule::processes_whose_clocks_are_wrong_by_less_than_500_ms_name_the_same_slot`,
-//!   `leasehold_nemesis::processes::schedule::each_slot_runs_once_although_clocks_differ_and_with_a_lock_alone_it_does_not`
+//!   `leasehold::it::schedule::processes_whose_clocks_are_wrong_by_less_than_500_ms_name_the_same_slot`,
+//!   `leasehold_nemesis::it::processes::schedule::each_slot_runs_once_despite_clock_skew_and_not_with_a_lock_alone`

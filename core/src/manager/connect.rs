@@ -233,7 +233,7 @@ mod tests {
 
     #[cfg(feature = "redlock")]
     #[test]
-    fn garbled_urls_name_nodes_or_nothing() {
+    fn almost_valid_redlock_urls_name_only_redis_nodes() {
         let urls = ["redlock://me:p%40s@a,[::1]:7/3", "redlock://a"];
         crate::backend::parser_fuzz_tests::try_on(&urls, |url| {
             assert!(nodes(url).iter().all(|node| node.starts_with("redis://")));
@@ -242,7 +242,7 @@ mod tests {
 
     #[cfg(feature = "redlock")]
     #[test]
-    fn one_url_names_several_nodes() {
+    fn a_redlock_url_is_split_into_one_url_per_node() {
         assert_eq!(nodes("redlock://a,b:7"), ["redis://a", "redis://b:7"]);
         assert_eq!(
             nodes("redlock://me:p%40s@a,[::1]:7/3"),

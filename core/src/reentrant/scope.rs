@@ -221,7 +221,7 @@ mod tests {
     use crate::LockManager;
 
     #[tokio::test]
-    async fn a_scope_that_lives_long_forgets_what_it_no_longer_holds() {
+    async fn a_long_lived_scope_removes_entries_of_released_locks() {
         let (locks, scope) = (LockManager::in_process(), ReentrancyScope::new());
         let mut kept = Vec::new();
         for n in 0..1000 {

@@ -12,6 +12,9 @@ use tokio::time::{Instant, sleep};
 const TASKS_PER_MANAGER: usize = 4;
 const HOLD: Duration = Duration::from_millis(10);
 
+/// The least number of grants, without which the test would prove little.
+const ENOUGH: usize = 50;
+
 /// The observations of the tasks while they hold the lock.
 #[derive(Debug, Default)]
 struct Seen {
@@ -76,6 +79,11 @@ pub(crate) async fn served_throughout(
     sleep(Duration::from_secs(1)).await;
     planned.await;
     sleep(Duration::from_secs(2)).await;
+    // A busy machine needs longer for so many.
+    let begin = Instant::now();
+    while seen.lock().unwrap().holds <= ENOUGH && begin.elapsed() < Duration::from_secs(120) {
+        sleep(HOLD).await;
+    }
     is_over.store(true, Ordering::Release);
     while let Some(task) = crowd.join_next().await {
         task.unwrap();
@@ -88,7 +96,7 @@ pub(crate) async fn served_throughout(
     );
     assert_eq!((seen.overlaps, seen.out_of_order), (0, 0), "{seen:?}");
     assert!(seen.longest_gap <= longest_gap, "{:?}", seen.longest_gap);
-    assert!(seen.holds > 50, "{} holds", seen.holds);
+    assert!(seen.holds > ENOUGH, "{} holds", seen.holds);
     let left = Instant::now();
     loop {
         match managers[0].inspect("k").await {

@@ -17,6 +17,12 @@ pub(crate) struct Tried {
     pub(crate) failed: u32,
 }
 
+impl Tried {
+    pub(crate) const fn is_useful(&self) -> bool {
+        self.connected > 0 && self.granted > 0 && self.failed > 0
+    }
+}
+
 /// Connects, acquires locks of all kinds, and uses all their operations.
 pub(crate) async fn try_everything(url: &str, round: u64, tried: &mut Tried) {
     // Connecting to a silent server takes five seconds to fail, which another test covers.

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use crate::answers::{Answer, Answers};
+use crate::replies::{Answer, Answers};
 use crate::server::commands;
 
 /// The server has its own threads, so its writes do not block a runtime.

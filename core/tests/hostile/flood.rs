@@ -59,8 +59,18 @@ fn in_time(what: impl FnOnce() + Send + 'static) {
         what();
         done.send(()).unwrap();
     });
-    let waited = is_done.recv_timeout(Duration::from_secs(60));
+    let waited = is_done.recv_timeout(Duration::from_secs(600));
     waited.expect("it hangs, or it has failed");
+}
+
+/// Repeats a case if it returns what was late, because a busy machine may be late by itself. Data that blocks a task does
+/// so each time.
+fn swift_once<T: std::fmt::Debug>(case: impl Fn() -> Result<(), T>) {
+    let mut late = Vec::new();
+    while let Err(why) = case() {
+        late.push(why);
+        assert!(late.len() < 10, "late each time: {late:?}");
+    }
 }
 
 /// The longest delay of a ready task, in milliseconds.
@@ -85,17 +95,17 @@ impl Stall {
 }
 
 #[test]
-fn a_call_ends_and_a_runtime_does_whatever_a_server_says_without_an_end() {
+fn endless_data_from_a_server_blocks_neither_a_call_nor_its_runtime() {
     in_time(|| {
         for threads in [1, 2] {
             for kind in KINDS {
-                try_one(threads, kind);
+                swift_once(|| try_one(threads, kind));
             }
         }
     });
 }
 
-fn try_one(threads: usize, kind: &'static str) {
+fn try_one(threads: usize, kind: &'static str) -> Result<(), String> {
     let case = format!("{kind:?} on {threads} threads");
     let (runtime, stall) = (runtime(threads), Stall::default());
     // `TIME` is the first command on a new connection.
@@ -116,35 +126,39 @@ fn try_one(threads: usize, kind: &'static str) {
         });
         asking.await.unwrap()
     });
-    assert!(
-        took < LIMIT + LATE,
-        "a call of {LIMIT:?} took {took:?}: {case}"
-    );
     let begun = Instant::now();
     drop(runtime);
-    let took = begun.elapsed();
-    assert!(took < LATE, "the runtime's end took {took:?}: {case}");
-    let stalled = stall.longest();
-    assert!(stalled < LATE, "{stalled:?}: {case}");
+    let (end, stalled) = (begun.elapsed(), stall.longest());
+    match took < LIMIT + LATE && end < LATE && stalled < LATE {
+        true => Ok(()),
+        false => Err(format!(
+            "a call of {LIMIT:?} took {took:?}, the runtime's end {end:?}, a stall {stalled:?}: {case}"
+        )),
+    }
 }
 
 #[test]
-fn connecting_ends_whatever_a_server_says_without_an_end() {
+fn connecting_to_a_server_that_sends_endless_data_returns_an_error() {
     in_time(|| {
         for threads in [1, 2] {
             for (from, kind) in [("HELLO", 0), ("HELLO", 3), ("SCRIPT", 4), ("SUBSCRIBE", 0)] {
-                let server = Endless::start(from, b"", KINDS[kind].as_bytes());
-                let (runtime, stall) = (runtime(threads), Stall::default());
-                let begun = Instant::now();
-                runtime.block_on(async {
-                    tokio::spawn(stall.clone().watch());
-                    let connected = Redis::connect(&server.url()).await;
-                    connected.map(drop).unwrap_err();
+                swift_once(|| {
+                    let server = Endless::start(from, b"", KINDS[kind].as_bytes());
+                    let (runtime, stall) = (runtime(threads), Stall::default());
+                    let begun = Instant::now();
+                    runtime.block_on(async {
+                        tokio::spawn(stall.clone().watch());
+                        let connected = Redis::connect(&server.url()).await;
+                        connected.map(drop).unwrap_err();
+                    });
+                    drop(runtime);
+                    let (took, stalled) = (begun.elapsed(), stall.longest());
+                    // The library's timeout for connecting is five seconds.
+                    match took < Duration::from_secs(5) + LATE * 2 && stalled < LATE {
+                        true => Ok(()),
+                        false => Err((took, stalled)),
+                    }
                 });
-                drop(runtime);
-                // The library's timeout for connecting is five seconds.
-                assert!(begun.elapsed() < Duration::from_secs(5) + LATE * 2);
-                assert!(stall.longest() < LATE, "{:?}", stall.longest());
             }
         }
     });
@@ -152,73 +166,91 @@ fn connecting_ends_whatever_a_server_says_without_an_end() {
 
 #[cfg(feature = "redlock")]
 #[test]
-fn a_node_that_talks_without_an_end_keeps_no_round_from_its_end() {
+fn nodes_that_send_endless_data_do_not_block_a_round() {
     in_time(|| {
-        let runtime = runtime(1);
-        let servers = [(); 3].map(|()| Endless::start("EVALSHA", b"", KINDS[0].as_bytes()));
-        let stall = Stall::default();
-        runtime.block_on(async {
-            tokio::spawn(stall.clone().watch());
-            let nodes = servers.iter().map(Endless::url);
-            let begun = Instant::now();
-            if let Ok(redlock) = Redlock::new(nodes).connect().await {
-                let builder = LockManager::builder().command_timeout(LIMIT);
-                let locks = builder
-                    .backend_retry_timeout(Duration::ZERO)
-                    .build(redlock)
-                    .unwrap();
-                locks.lock("k").try_acquire().await.unwrap_err();
+        swift_once(|| {
+            let runtime = runtime(1);
+            let servers = [(); 3].map(|()| Endless::start("EVALSHA", b"", KINDS[0].as_bytes()));
+            let stall = Stall::default();
+            let took = runtime.block_on(async {
+                tokio::spawn(stall.clone().watch());
+                let nodes = servers.iter().map(Endless::url);
+                let begun = Instant::now();
+                if let Ok(redlock) = Redlock::new(nodes).connect().await {
+                    let builder = LockManager::builder().command_timeout(LIMIT);
+                    let locks = builder
+                        .backend_retry_timeout(Duration::ZERO)
+                        .build(redlock)
+                        .unwrap();
+                    locks.lock("k").try_acquire().await.unwrap_err();
+                }
+                begun.elapsed()
+            });
+            drop(runtime);
+            let stalled = stall.longest();
+            match took < Duration::from_secs(12) && stalled < LATE {
+                true => Ok(()),
+                false => Err((took, stalled)),
             }
-            assert!(begun.elapsed() < Duration::from_secs(12));
         });
-        drop(runtime);
-        assert!(stall.longest() < LATE, "{:?}", stall.longest());
     });
 }
 
 #[test]
-fn a_client_that_publishes_to_our_inbox_without_a_pause_stalls_no_runtime() {
-    in_time(|| {
-        let of_the_server = runtime(2);
-        let server = of_the_server.block_on(async {
-            let server = RedisServer::builder().start().await.unwrap();
-            Arc::new(server)
-        });
-        let (here, stall) = (runtime(1), Stall::default());
-        here.block_on(async {
-            let redis = Redis::connect(&server.url()).await.unwrap();
-            let builder = LockManager::builder().command_timeout(LIMIT);
-            let locks = builder
-                .backend_retry_timeout(Duration::ZERO)
-                .build(redis)
-                .unwrap();
-            let inbox = inbox_of(&server).await;
-            for _ in 0..2 {
-                let publish = format!(
-                    "*3\r\n$7\r\nPUBLISH\r\n${}\r\n{inbox}\r\n$1\r\nx\r\n",
-                    inbox.len()
-                );
-                publish_without_pause(server.port(), publish.repeat(500));
-            }
-            tokio::spawn(stall.clone().watch());
-            let end = Instant::now() + Duration::from_secs(3);
-            while Instant::now() < end {
-                let begun = Instant::now();
-                // Many messages may arrive before the reply.
-                drop(locks.lock("k").try_acquire().await);
-                let took = begun.elapsed();
-                assert!(took < LIMIT + LATE, "a call of {LIMIT:?} took {took:?}");
-            }
-        });
-        drop(here);
-        let stalled = stall.longest();
-        assert!(stalled < LATE, "{stalled:?}");
+fn a_flood_of_published_messages_does_not_stall_the_runtime() {
+    in_time(|| swift_once(acquire_during_a_flood));
+}
+
+/// Returns the longest call and the longest stall if one of them was too long.
+fn acquire_during_a_flood() -> Result<(), (Duration, Duration)> {
+    let of_the_server = runtime(2);
+    let server = of_the_server.block_on(async {
+        let server = RedisServer::builder().start().await.unwrap();
+        Arc::new(server)
     });
+    let (here, stall) = (runtime(1), Stall::default());
+    let longest = here.block_on(async {
+        let redis = Redis::connect(&server.url()).await.unwrap();
+        let builder = LockManager::builder().command_timeout(LIMIT);
+        let locks = builder
+            .backend_retry_timeout(Duration::ZERO)
+            .build(redis)
+            .unwrap();
+        let inbox = inbox_of(&server).await;
+        for _ in 0..2 {
+            let publish = format!(
+                "*3\r\n$7\r\nPUBLISH\r\n${}\r\n{inbox}\r\n$1\r\nx\r\n",
+                inbox.len()
+            );
+            publish_without_pause(server.port(), publish.repeat(500));
+        }
+        tokio::spawn(stall.clone().watch());
+        let end = Instant::now() + Duration::from_secs(3);
+        let mut longest = Duration::ZERO;
+        while Instant::now() < end {
+            let begun = Instant::now();
+            // Many messages may arrive before the reply.
+            drop(locks.lock("k").try_acquire().await);
+            longest = longest.max(begun.elapsed());
+        }
+        longest
+    });
+    drop(here);
+    let stalled = stall.longest();
+    match longest < LIMIT + LATE && stalled < LATE {
+        true => Ok(()),
+        false => Err((longest, stalled)),
+    }
 }
 
 async fn inbox_of(server: &RedisServer) -> String {
     let client = redis::Client::open(server.url()).unwrap();
-    let mut raw = client.get_multiplexed_async_connection().await.unwrap();
+    // By default, a reply may take only half a second.
+    let patient = redis::AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(Duration::from_secs(60)))
+        .set_response_timeout(Some(Duration::from_secs(60)));
+    let raw = client.get_multiplexed_async_connection_with_config(&patient);
+    let mut raw = raw.await.unwrap();
     let mut ask = redis::cmd("PUBSUB");
     ask.arg("CHANNELS").arg("leasehold:inbox:*");
     let [inbox]: [String; 1] = ask.query_async(&mut raw).await.unwrap();

@@ -1,34 +1,36 @@
-//! A server that sends any reply must not cause a panic, a hang or unbounded memory. The environment variable
-//! `LEASEHOLD_FUZZ_SECONDS` sets the duration of the test.
+//! A server that sends any reply must not cause a panic, a hang or unbounded memory.
+//!
+//! These tests have their own process, because they count its panics and measure its memory.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "helpers of tests")]
 
-mod answers;
 mod caller;
 mod endless;
 mod flood;
-#[cfg(feature = "cluster")]
-mod moved;
+mod redirections;
+mod replies;
 mod reply_size;
 mod server;
 
-use std::env;
 use std::panic;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use leasehold::backend::BackendError;
 use leasehold::backend::redis::Redis;
-#[cfg(feature = "redlock")]
 use leasehold::backend::redlock::Redlock;
 use leasehold::{ConnectError, Error};
+use leasehold_testkit::depth;
 use tokio::time::timeout;
 
-use self::answers::Answers;
+use self::replies::Answers;
 use self::server::Hostile;
 
-/// The default duration of the test. The environment variable `LEASEHOLD_FUZZ_SECONDS` overrides it.
+/// The duration of the test in `cargo test`, in seconds.
 const SECONDS: u64 = 2;
+
+/// The longest time until some replies are accepted, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The number of concurrent clients.
 const CALLERS: u64 = 8;
@@ -39,21 +41,21 @@ const MEMORY_KIB: u64 = 256 * 1024;
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_a_server_answers_every_call_ends_and_nothing_panics() {
-    let seconds = env::var("LEASEHOLD_FUZZ_SECONDS").ok();
-    let seconds = seconds.and_then(|it| it.parse().ok()).unwrap_or(SECONDS);
-    let end = Instant::now() + Duration::from_secs(seconds);
+async fn random_replies_never_cause_a_hang_a_panic_or_unbounded_memory() {
+    let end = Instant::now() + depth::seconds(SECONDS);
     let shown = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
         PANICS.fetch_add(1, Ordering::Relaxed);
         shown(info);
     }));
     let before = most_memory_kib();
-    let callers = (0..CALLERS).map(|seed| {
+    let callers = (0..CALLERS).map(|caller| {
         tokio::spawn(async move {
             let mut tried = caller::Tried::default();
-            let mut round = seed;
-            while Instant::now() < end {
+            let mut round = depth::seed() * CALLERS + caller;
+            // The test is only useful if some replies are accepted, which takes longer on a busy machine.
+            let begun = Instant::now();
+            while Instant::now() < end || (!tried.is_useful() && begun.elapsed() < PATIENCE) {
                 let hostile = Hostile::start(round).await;
                 caller::try_everything(&hostile.url(), round, &mut tried).await;
                 round += CALLERS;
@@ -64,11 +66,7 @@ async fn whatever_a_server_answers_every_call_ends_and_nothing_panics() {
     let callers: Vec<_> = callers.collect();
     for caller in callers {
         let tried = caller.await.unwrap();
-        // The test is only useful if some replies are accepted.
-        assert!(
-            tried.connected > 0 && tried.granted > 0 && tried.failed > 0,
-            "{tried:?}"
-        );
+        assert!(tried.is_useful(), "{tried:?}");
     }
     assert_eq!(PANICS.load(Ordering::Relaxed), 0, "something panicked");
     let taken = most_memory_kib() - before;
@@ -76,10 +74,10 @@ async fn whatever_a_server_answers_every_call_ends_and_nothing_panics() {
 }
 
 #[tokio::test]
-async fn a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever() {
+async fn connecting_to_a_server_that_stops_responding_times_out() {
     let hostile = Hostile::with(Answers::silent()).await;
     let url = hostile.url();
-    let connected = timeout(Duration::from_secs(30), Redis::connect(&url)).await;
+    let connected = timeout(Duration::from_secs(60), Redis::connect(&url)).await;
     let refused = connected.expect("connecting hangs").unwrap_err();
     let Error::Connect(ConnectError::Server { source, address }) = refused else {
         panic!("{refused:?}");
@@ -90,9 +88,8 @@ async fn a_server_that_falls_silent_after_its_greeting_keeps_no_caller_for_ever(
     assert!(source.to_string().contains(told), "{source}");
 }
 
-#[cfg(feature = "redlock")]
 #[tokio::test]
-async fn a_node_that_is_too_old_is_not_taken_for_one_that_votes_later() {
+async fn redlock_refuses_a_node_with_too_old_a_server_version() {
     let hostile = Hostile::with(Answers::old()).await;
     let refused = Redlock::new([hostile.url()]).connect().await.unwrap_err();
     assert!(

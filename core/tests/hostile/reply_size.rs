@@ -17,6 +17,9 @@ use crate::most_memory_kib;
 const LOCKS_KIB: u64 = 40 * 1024;
 const FENCES_KIB: u64 = 160 * 1024;
 
+/// The timeout of a request for a lock.
+const TIMEOUT: Duration = Duration::from_secs(30);
+
 /// Is set in the process that runs the measured test.
 const MEASURED: &str = "LEASEHOLD_MEASURED";
 
@@ -78,14 +81,12 @@ async fn a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory() {
         for from in ["HELLO", "SCRIPT", "INFO", "TIME", "EVALSHA"] {
             let server = Endless::start(from, first.as_bytes(), again.as_bytes());
             let begun = Instant::now();
-            let asked = timeout(Duration::from_secs(30), ask(&server.url())).await;
+            let asked = timeout(Duration::from_secs(120), ask(&server.url())).await;
             let asked = asked.unwrap_or_else(|_| panic!("{from} hangs on {first:?}"));
             let error = asked.unwrap_err();
             let took = begun.elapsed();
-            assert!(
-                took < Duration::from_secs(2),
-                "{took:?}: {first:?} to {from}"
-            );
+            // The size ends it, and not a timeout.
+            assert!(took < TIMEOUT / 2, "{took:?}: {first:?} to {from}");
             // For an invalid value, the error comes from the `redis` crate.
             let is_told = is_too_large(&*error) || first == "=-1\r\n";
             assert!(is_told, "{error:?}: {first:?} to {from}");
@@ -103,15 +104,17 @@ async fn a_reply_that_is_too_large_ends_the_connection_and_takes_no_memory() {
 
 async fn ask(url: &str) -> Result<(), Box<dyn Error>> {
     let redis = Redis::connect(url).await?;
-    let builder = LockManager::builder().backend_retry_timeout(Duration::ZERO);
+    let builder = LockManager::builder()
+        .command_timeout(TIMEOUT)
+        .backend_retry_timeout(Duration::ZERO);
     builder.build(redis)?.lock("k").try_acquire().await?;
     Ok(())
 }
 
 #[tokio::test]
-async fn a_fence_that_is_answered_too_much_says_so_and_takes_no_memory() {
+async fn a_too_large_reply_to_a_fence_store_is_an_error_and_takes_no_memory() {
     if !is_to_be_measured(
-        "reply_size::a_fence_that_is_answered_too_much_says_so_and_takes_no_memory",
+        "reply_size::a_too_large_reply_to_a_fence_store_is_an_error_and_takes_no_memory",
     ) {
         return;
     }
@@ -119,7 +122,7 @@ async fn a_fence_that_is_answered_too_much_says_so_and_takes_no_memory() {
     for (first, again) in REPLIES {
         for from in ["CLIENT", "EVALSHA"] {
             let server = Endless::start(from, first.as_bytes(), again.as_bytes());
-            let asked = timeout(Duration::from_secs(30), admit(&server.url())).await;
+            let asked = timeout(Duration::from_secs(120), admit(&server.url())).await;
             let asked = asked.unwrap_or_else(|_| panic!("{from} hangs on {first:?}"));
             let error = asked.unwrap_err();
             let is_told = is_too_large(&*error) || first == "=-1\r\n";

@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-use crate::answers::{Answer, Answers};
+use crate::replies::{Answer, Answers};
 
 /// The server ends when this value is dropped.
 pub(crate) struct Hostile {

@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use leasehold::Key;
 use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 const TTL: Duration = Duration::from_secs(30);
 
 /// A waiter receives the notification within this time, which is shorter than each interval of polls.
 const NOTIFIED: Duration = Duration::from_millis(900);
+
+/// The number of rounds in which a busy machine may be late. A waiter without a notification is late in each.
+const ROUNDS: usize = 10;
 
 pub(crate) fn attempt(key: &str, fair: bool) -> Attempt {
     let key = Key::new("lock:", key).unwrap();
@@ -44,14 +47,20 @@ pub(crate) async fn a_silent_waiter_delays_others_only_if_it_has_a_turn<B: Backe
 ) {
     for (fair, by_fair) in [(false, false), (false, true), (true, true)] {
         let backends = three(&connect).await;
-        let key = format!("silent-{fair}-{by_fair}");
-        let [silent, waiter] = [(); 2].map(|()| attempt(&key, fair));
-        let held = held_before(&backends, by_fair, &[silent, waiter.clone()]).await;
-        backends[0].release(&held).await.unwrap();
-        let notified = timeout(NOTIFIED, backends[2].wait(&waiter)).await;
-        assert_eq!(notified.is_ok(), !fair);
-        let acquired = acquires(&backends[2], &waiter).await;
-        assert_eq!(acquired.is_some(), !fair);
+        for round in 0.. {
+            assert!(round < ROUNDS, "late in each round: {fair} {by_fair}");
+            let key = format!("silent-{fair}-{by_fair}-{round}");
+            let [silent, waiter] = [(); 2].map(|()| attempt(&key, fair));
+            let held = held_before(&backends, by_fair, &[silent, waiter.clone()]).await;
+            backends[0].release(&held).await.unwrap();
+            let notified = timeout(NOTIFIED, backends[2].wait(&waiter)).await;
+            assert!(notified.is_err() || !fair);
+            let acquired = acquires(&backends[2], &waiter).await;
+            assert_eq!(acquired.is_some(), !fair);
+            if notified.is_ok() != fair {
+                break;
+            }
+        }
     }
 }
 
@@ -59,41 +68,66 @@ pub(crate) async fn each_waiter_is_notified_and_one_acquires<B: Backend>(
     connect: impl AsyncFn() -> B,
 ) {
     let backends = three(&connect).await;
-    let waiters = [(); 2].map(|()| attempt("notified", false));
-    let held = held_before(&backends, true, &waiters).await;
-    backends[0].release(&held).await.unwrap();
-    let mut acquired = Vec::new();
-    for (backend, waiter) in backends[1..].iter().zip(&waiters) {
-        timeout(NOTIFIED, backend.wait(waiter))
-            .await
-            .unwrap()
-            .unwrap();
-        acquired.extend(acquires(backend, waiter).await);
+    for round in 0..ROUNDS {
+        let waiters = [(); 2].map(|()| attempt(&format!("notified-{round}"), false));
+        let held = held_before(&backends, true, &waiters).await;
+        backends[0].release(&held).await.unwrap();
+        let (mut acquired, mut are_swift) = (Vec::new(), true);
+        for (backend, waiter) in backends[1..].iter().zip(&waiters) {
+            match timeout(NOTIFIED, backend.wait(waiter)).await {
+                Ok(waited) => waited.unwrap(),
+                Err(_late) => are_swift = false,
+            }
+            acquired.extend(acquires(backend, waiter).await);
+        }
+        assert_eq!(acquired.len(), 1);
+        let seen = backends[0].inspect(&held.key).await.unwrap();
+        assert_eq!(seen.token, Some(acquired[0].token));
+        assert!(acquired[0].token > held.token);
+        if are_swift {
+            return;
+        }
     }
-    assert_eq!(acquired.len(), 1);
-    let seen = backends[0].inspect(&held.key).await.unwrap();
-    assert_eq!(seen.token, Some(acquired[0].token));
-    assert!(acquired[0].token > held.token);
+    panic!("late in each round");
 }
 
-pub(crate) async fn a_waiter_with_a_turn_precedes<B: Backend>(connect: impl AsyncFn() -> B) {
+pub(crate) async fn a_waiter_with_a_turn_precedes_one_without<B: Backend>(
+    connect: impl AsyncFn() -> B,
+) {
     let backends = three(&connect).await;
-    let [unfair, fair] = [false, true].map(|fair| attempt("precedes", fair));
-    let waiters = [unfair.clone(), fair.clone()];
-    let held = held_before(&backends, false, &waiters).await;
-    backends[0].release(&held).await.unwrap();
-    assert!(acquires(&backends[1], &unfair).await.is_none());
-    let next = acquires_once_notified(&backends[2], &fair).await;
-    backends[2].release(&next).await.unwrap();
-    acquires_once_notified(&backends[1], &unfair).await;
+    for round in 0..ROUNDS {
+        let [unfair, fair] = [false, true].map(|fair| attempt(&format!("precedes-{round}"), fair));
+        let waiters = [unfair.clone(), fair.clone()];
+        let held = held_before(&backends, false, &waiters).await;
+        let released = Instant::now();
+        backends[0].release(&held).await.unwrap();
+        let overtakes = acquires(&backends[1], &unfair).await;
+        // The waiter with a turn has only some time for its confirmation.
+        if released.elapsed() > NOTIFIED {
+            continue;
+        }
+        assert!(overtakes.is_none());
+        let Some(next) = acquires_once_notified(&backends[2], &fair).await else {
+            continue;
+        };
+        backends[2].release(&next).await.unwrap();
+        if acquires_once_notified(&backends[1], &unfair)
+            .await
+            .is_some()
+        {
+            return;
+        }
+    }
+    panic!("late in each round");
 }
 
-async fn acquires_once_notified(backend: &impl Backend, waiter: &Attempt) -> Claim {
+/// Returns `None` if the notification is late.
+async fn acquires_once_notified(backend: &impl Backend, waiter: &Attempt) -> Option<Claim> {
     loop {
         if let Some(claim) = acquires(backend, waiter).await {
-            return claim;
+            return Some(claim);
         }
         let notified = timeout(NOTIFIED, backend.wait(waiter)).await;
-        notified.unwrap().unwrap();
+        notified.ok()?.unwrap();
     }
 }

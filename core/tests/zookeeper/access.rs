@@ -9,7 +9,8 @@ use zookeeper_client::{Acl, Acls, AuthId, Client, CreateMode, Permission};
 
 use crate::server::{alone, becomes_free, connect};
 
-const SOON: Duration = Duration::from_secs(5);
+/// Less than the session of 10 s.
+const SOON: Duration = Duration::from_secs(9);
 
 /// Returns an error with all its causes.
 pub(crate) fn whole(error: &dyn std::error::Error) -> String {
@@ -23,7 +24,7 @@ pub(crate) fn whole(error: &dyn std::error::Error) -> String {
 }
 
 #[tokio::test]
-async fn a_manager_connects_by_url_and_a_folder_is_a_world_of_its_own() {
+async fn a_manager_connects_by_url_and_each_folder_has_separate_locks() {
     let address = alone().await.address();
     let one = LockManager::connect(&format!("zookeeper://{address}/one/deep")).await;
     let two = LockManager::connect(&format!("zookeeper://{address}/two")).await;
@@ -48,7 +49,7 @@ async fn keys_may_have_any_name() {
 }
 
 #[tokio::test]
-async fn nodes_are_their_users_alone_unless_they_are_shared() {
+async fn only_the_creating_user_can_access_nodes_unless_they_are_shared() {
     let address = alone().await.address();
     let url = |login: &str, folder: &str| format!("zookeeper://{login}{address}/{folder}");
     let mine = LockManager::connect(&url("shop:p%40ss@", "mine")).await;
@@ -140,7 +141,7 @@ async fn a_password_is_changed_while_locks_are_held_and_waited_for() {
 }
 
 #[tokio::test]
-async fn an_unreachable_server_is_an_error_at_once_with_the_remedy() {
+async fn an_unreachable_server_is_an_immediate_error_with_the_remedy() {
     let started = Instant::now();
     let error = LockManager::connect("zookeeper://127.0.0.1:1/locks").await;
     let error = error.unwrap_err();
@@ -160,7 +161,7 @@ async fn an_unreachable_server_is_an_error_at_once_with_the_remedy() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_nowhere_is_told() {
+async fn an_unresolvable_host_name_is_named_in_the_error() {
     // A label has at most 63 characters, so this name is refused without a DNS query.
     let host = format!("{}.example:2181", "a".repeat(64));
     let url = format!("zookeeper://127.0.0.1:1,{host}/locks");
@@ -171,7 +172,7 @@ async fn a_name_that_leads_nowhere_is_told() {
 
 /// The guard's session of 10 s would keep the lock for longer.
 #[tokio::test]
-async fn a_shutdown_leaves_nothing_of_a_guard_that_was_forgotten() {
+async fn a_shutdown_frees_the_lock_of_a_leaked_guard() {
     let address = alone().await.address();
     let other = LockManager::new(connect(&address).await);
     let locks = LockManager::new(connect(&address).await);
@@ -183,7 +184,7 @@ async fn a_shutdown_leaves_nothing_of_a_guard_that_was_forgotten() {
 }
 
 #[test]
-fn a_session_outlives_the_runtime_that_it_was_made_in() {
+fn a_session_outlives_the_runtime_that_created_it() {
     let runtime = || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         builder.enable_all().build().unwrap()
@@ -208,7 +209,7 @@ fn a_session_outlives_the_runtime_that_it_was_made_in() {
 
 /// Kazoo names its nodes `<id>__lock__<number>`. Its `Lock` is granted to the first node with `__lock__` in its name.
 #[tokio::test]
-async fn kazoo_keeps_us_waiting_and_is_granted_beside_us() {
+async fn kazoo_blocks_our_acquires_but_can_acquire_while_we_hold() {
     let address = alone().await.address();
     let locks = LockManager::new(connect(&address).await);
     let guard = locks.lock("kazoo").acquire().await.unwrap();

@@ -12,7 +12,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use zookeeper_client::{Acl, AuthId, Permission};
 
-use crate::server::{SESSION, SOON, alone, becomes_free, connect, short_sessions, take};
+use crate::server::{
+    LASTING, SESSION, SOON, alone, becomes_free, connect, patient, take, with_sessions,
+};
 
 const TTL: Duration = Duration::from_secs(60);
 
@@ -35,9 +37,9 @@ impl Scene {
         let key = Key::new("lock:", &key).unwrap();
         Self {
             before: connect(&server.address()).await,
-            after: connect(&format!("127.0.0.1:{}", proxy.port())).await,
+            after: with_sessions(LASTING, &format!("127.0.0.1:{}", proxy.port())).await,
             proxy,
-            other: LockManager::new(connect(&server.address()).await),
+            other: patient().build(connect(&server.address()).await).unwrap(),
             attempt: Attempt::new(key, TTL, true),
         }
     }
@@ -81,7 +83,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_place_of_a_session_before_is_not_taken_for_ones_own() {
+async fn a_node_of_an_earlier_session_is_not_used_as_ones_own() {
     let scene = Scene::new().await;
     let first = take(&scene.before, &scene.attempt).await;
     let next = tokio::spawn(scene.other.lock(scene.key()).acquire());
@@ -102,7 +104,7 @@ async fn a_place_of_a_session_before_is_not_taken_for_ones_own() {
 }
 
 #[tokio::test]
-async fn a_place_whose_making_was_not_answered_is_found_behind_one_of_a_session_before() {
+async fn a_cleanup_finds_an_unanswered_node_behind_one_of_an_earlier_session() {
     let scene = Scene::new().await;
     let first = take(&scene.before, &scene.attempt).await;
     scene.proxy.set(Direction::ToClient, Traffic::Drop);
@@ -120,7 +122,7 @@ async fn a_place_whose_making_was_not_answered_is_found_behind_one_of_a_session_
 }
 
 #[tokio::test]
-async fn whoever_cleans_up_for_others_leaves_nothing_of_any_session() {
+async fn a_cleanup_by_another_client_deletes_the_nodes_of_all_sessions() {
     let scene = Scene::new().await;
     take(&scene.before, &scene.attempt).await;
     scene.is_busy().await;
@@ -133,9 +135,12 @@ async fn whoever_cleans_up_for_others_leaves_nothing_of_any_session() {
 
 /// The caller is busy with something else, and has not dropped the attempt.
 #[tokio::test]
-async fn an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing() {
+async fn an_attempt_that_is_not_polled_ends_without_a_loss_of_other_locks() {
+    // Short enough for this test, and long enough for a busy machine.
+    let session = SESSION * 2;
     let scene = Scene::new().await;
-    let locks = short_sessions(&alone().await.address()).await;
+    let backend = with_sessions(session, &alone().await.address()).await;
+    let locks = patient().build(backend).unwrap();
     let kept = format!("kept:{}", AttemptId::random());
     let kept = locks.lock(kept).acquire().await.unwrap();
     // Create the container first, so that the first request creates a node.
@@ -143,13 +148,13 @@ async fn an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing() 
     scene.before.cleanup(&scene.attempt).await.unwrap();
 
     // With each backend, a granted lock without a confirmation stays held for its TTL.
-    let lock = locks.lock(scene.key()).ttl(Duration::from_secs(2));
+    let lock = locks.lock(scene.key()).ttl(Duration::from_secs(5));
     let mut acquire = pin!(lock.acquire().into_future());
     assert!(poll!(&mut acquire).is_pending());
     scene.becomes(1, 0).await;
     becomes_free(&scene.other, scene.key(), SOON).await;
     // As long as the backend waits for a session that cannot release its lock.
-    sleep(SESSION * 2).await;
+    sleep(session * 2).await;
     assert!(kept.is_valid());
     let guard = timeout(SOON, acquire).await.unwrap().unwrap();
     assert!(guard.is_valid() && kept.is_valid());
@@ -157,7 +162,7 @@ async fn an_attempt_that_is_not_polled_ends_and_costs_the_other_locks_nothing() 
 
 /// The server creates the node, but refuses to list the queue.
 #[tokio::test]
-async fn what_is_refused_after_the_node_was_made_is_cleaned_up() {
+async fn a_refusal_after_the_node_was_created_is_cleaned_up() {
     let address = alone().await.address();
     let folder = format!("half_refused-{}", AttemptId::random());
     let url = format!("zookeeper://{address}/{folder}");
@@ -192,10 +197,11 @@ async fn what_is_refused_after_the_node_was_made_is_cleaned_up() {
 
 /// There are so many paths that a client with a watch on each of them would not survive a cut.
 #[tokio::test]
-async fn a_crowd_of_waiters_survives_a_cut() {
+async fn five_hundred_waiters_survive_a_cut_connection() {
     const CROWD: usize = 500;
     let scene = Scene::new().await;
-    let locks = LockManager::new(scene.after);
+    // All repeat their requests at once, and each reply has 150 kB.
+    let locks = patient().build(scene.after).unwrap();
     let long = format!("{}:{}", "c".repeat(300), AttemptId::random());
     let holder = scene.other.lock(&long).acquire().await.unwrap();
     let kept = locks.lock(format!("kept:{}", AttemptId::random()));
@@ -211,7 +217,7 @@ async fn a_crowd_of_waiters_survives_a_cut() {
     scene.proxy.cut();
     holder.release().await.unwrap();
     let mut served = 0;
-    while let Some(guard) = timeout(SOON, crowd.join_next()).await.unwrap() {
+    while let Some(guard) = timeout(SOON * 2, crowd.join_next()).await.unwrap() {
         guard.unwrap().unwrap().release().await.unwrap();
         served += 1;
     }

@@ -7,9 +7,11 @@ use leasehold::{Key, LockManager};
 use leasehold_testkit::servers::{ZooKeeperEnsemble, ZooKeeperServer};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::server::{SESSION, becomes_free, connect, short_sessions, take};
+use crate::server::{
+    LASTING, SESSION, becomes_free, connect, patient, short_sessions, take, with_sessions,
+};
 
-const SOON: Duration = Duration::from_secs(40);
+const SOON: Duration = Duration::from_secs(120);
 
 async fn start() -> ZooKeeperEnsemble {
     // The timeouts between followers and leader are longer than these tests.
@@ -19,23 +21,32 @@ async fn start() -> ZooKeeperEnsemble {
 
 /// The leader counts from the last contact with the follower, which may be earlier than the holder's last contact.
 #[tokio::test]
-async fn a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_in() {
+async fn a_holder_at_a_disconnected_follower_is_lost_before_the_next_grant() {
     let three = start().await;
     let (leader, follower) = (
         three.leader().await.unwrap(),
         three.follower().await.unwrap(),
     );
-    let other = short_sessions(&three.nodes()[leader].address()).await;
-    for round in 0..3 {
+    let other = with_sessions(LASTING, &three.nodes()[leader].address()).await;
+    let other = patient().build(other).unwrap();
+    let (mut judged, mut round) = (0, 0);
+    while judged < 3 {
+        round += 1;
+        assert!(round < 30, "sessions end too early: {judged} of {round}");
         let locks = short_sessions(&three.nodes()[follower].address()).await;
         let key = format!("follower:{round}");
         let guard = locks.lock(&key).acquire().await.unwrap();
         sleep(SESSION).await;
         let waiting = tokio::spawn(other.lock(&key).acquire());
-        while other.inspect(&key).await.unwrap().waiting == 0 {
+        while guard.is_valid() && other.inspect(&key).await.unwrap().waiting == 0 {
             sleep(Duration::from_millis(5)).await;
         }
-        guard.renew().await.unwrap();
+        if guard.renew().await.is_err() {
+            // On a busy machine, the session has ended before the cut.
+            drop(timeout(SOON, waiting).await.unwrap().unwrap());
+            continue;
+        }
+        judged += 1;
         three.cut_off(follower);
         let cut_off = Instant::now();
         let next = timeout(SOON, waiting).await.unwrap().unwrap().unwrap();
@@ -55,7 +66,7 @@ async fn a_holder_at_a_follower_that_is_cut_off_is_lost_before_the_next_is_let_i
 
 /// A follower may return outdated data. So the next waiter holds the lock only when the leader confirms it.
 #[tokio::test]
-async fn nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the_holder_has_left() {
+async fn a_disconnected_follower_grants_no_lock_although_the_holder_released() {
     let three = start().await;
     let leader = three.nodes()[three.leader().await.unwrap()].address();
     let follower = three.follower().await.unwrap();
@@ -79,7 +90,12 @@ async fn nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the
         if is_cut_off {
             three.cut_off(follower);
         }
-        let answer = timeout(Duration::from_secs(1), here.attempt(&waiting)).await;
+        let limit = if is_cut_off {
+            Duration::from_secs(1)
+        } else {
+            SOON
+        };
+        let answer = timeout(limit, here.attempt(&waiting)).await;
         let granted = matches!(answer, Ok(Ok(AttemptAnswer::Granted { .. })));
         assert_eq!(granted, !is_cut_off, "{answer:?}");
     }
@@ -87,7 +103,7 @@ async fn nobody_is_let_in_by_a_follower_that_is_cut_off_though_it_shows_that_the
 
 /// A release by the waiter's session confirms the waiter's lock only if no other node was in front.
 #[tokio::test]
-async fn a_release_behind_another_holder_does_not_confirm_a_waiter_at_a_follower_that_is_cut_off() {
+async fn a_release_behind_a_holder_confirms_no_waiter_at_a_disconnected_follower() {
     let three = start().await;
     let leader = three.nodes()[three.leader().await.unwrap()].address();
     let follower = three.follower().await.unwrap();
@@ -105,9 +121,17 @@ async fn a_release_behind_another_holder_does_not_confirm_a_waiter_at_a_follower
         here.cleanup(&second).await.unwrap();
         timeout(SOON, here.wait(&waiting)).await.unwrap().unwrap();
         there.release(&first).await.unwrap();
-        // The follower shows that all others have left.
-        let seen = here.inspect(&key).await.unwrap();
-        assert_eq!((seen.holders, seen.waiting), (1, 0), "{seen:?}");
+        // The follower soon shows that all others have left.
+        let all_left = async {
+            loop {
+                let seen = here.inspect(&key).await.unwrap();
+                if (seen.holders, seen.waiting) == (1, 0) {
+                    return;
+                }
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(SOON, all_left).await.unwrap();
         waiters.push((here, waiting));
     }
     three.cut_off(follower);
@@ -120,13 +144,13 @@ async fn a_release_behind_another_holder_does_not_confirm_a_waiter_at_a_follower
 
 #[tokio::test]
 async fn when_the_leader_is_killed_a_lock_is_held_or_lost_and_never_both() {
-    let three = ZooKeeperServer::builder().start_three().await.unwrap();
+    let three = start().await;
     let here = short_sessions(&three.addresses()).await;
     let there = short_sessions(&three.addresses()).await;
     let key = "leader";
     let guard = here.lock(key).acquire().await.unwrap();
     let waiting = tokio::spawn(there.lock(key).acquire());
-    while here.inspect(key).await.unwrap().waiting == 0 {
+    while here.inspect(key).await.is_ok_and(|it| it.waiting == 0) {
         sleep(Duration::from_millis(5)).await;
     }
     three.nodes()[three.leader().await.unwrap()].kill();

@@ -13,7 +13,6 @@ mod attempts;
 mod crowd;
 mod ensemble;
 mod faults;
-mod mute;
 mod planned;
 mod server;
 mod suite;
@@ -23,4 +22,5 @@ mod unanswered;
 mod unfair;
 #[path = "../unfair/mod.rs"]
 mod unfair_waiters;
+mod unresponsive_server;
 mod within_a_session;

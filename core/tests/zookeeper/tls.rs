@@ -52,7 +52,7 @@ async fn is_refused(builder: ZooKeeperBuilder, url: &str) {
 }
 
 #[tokio::test]
-async fn those_with_tls_and_those_without_share_locks_and_wake_each_other() {
+async fn clients_with_and_without_tls_share_locks_and_notify_each_other() {
     let server = secure().await;
     let tls = LockManager::new(trusting(server).connect(&url(server)).await.unwrap());
     let plain = format!("zookeeper://{}/locks", server.address());
@@ -67,7 +67,7 @@ async fn those_with_tls_and_those_without_share_locks_and_wake_each_other() {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_over_tls_after_its_connection_was_lost() {
+async fn a_tls_session_continues_after_its_connection_was_lost() {
     let server = ZooKeeperServer::builder().tls().start().await.unwrap();
     // Longer than a restart on a busy machine.
     let builder = trusting(&server).session_timeout(Duration::from_secs(20));
@@ -80,7 +80,7 @@ async fn a_session_goes_on_over_tls_after_its_connection_was_lost() {
 }
 
 #[tokio::test]
-async fn an_authority_that_is_not_trusted_is_refused() {
+async fn a_server_of_an_untrusted_authority_is_refused() {
     is_refused(trusting(mutual().await), &url(secure().await)).await;
 }
 
@@ -106,7 +106,7 @@ async fn a_certificate_for_another_address_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_a_certificate_gets_it_and_refuses_clients_without_and_strangers() {
+async fn a_client_certificate_is_sent_and_missing_or_foreign_ones_are_refused() {
     let (server, stranger) = (mutual().await, certificates(secure().await));
     let own = certificates(server);
     let ours = trusting(server).client_certificate(&own.client, &own.client_key);
@@ -125,7 +125,7 @@ async fn a_server_that_asks_for_a_certificate_gets_it_and_refuses_clients_withou
 }
 
 #[tokio::test]
-async fn a_port_for_the_other_kind_of_client_is_refused() {
+async fn a_tls_url_to_a_plain_port_and_the_reverse_are_refused() {
     let server = secure().await;
     let plain_port = format!("zookeeper+tls://{}/locks", server.address());
     is_refused(trusting(server), &plain_port).await;
@@ -185,8 +185,8 @@ async fn certificates_that_cannot_be_used_are_refused_before_anything_is_sent() 
 
 /// Only environment variables set the system's authorities, so the test starts itself in another process.
 #[tokio::test]
-async fn without_authorities_of_ones_own_those_of_the_system_are_trusted() {
-    const NAME: &str = "tls::without_authorities_of_ones_own_those_of_the_system_are_trusted";
+async fn without_given_authorities_those_of_the_system_are_trusted() {
+    const NAME: &str = "tls::without_given_authorities_those_of_the_system_are_trusted";
     if let Ok(url) = env::var(URL_OF_CHILD) {
         match LockManager::connect(&url).await {
             Ok(locks) => drop(locks.lock("system").acquire().await.unwrap()),

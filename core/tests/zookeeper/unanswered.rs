@@ -5,8 +5,8 @@ use std::time::Duration;
 use leasehold::{AttemptId, EndReason, Error, LockManager};
 use tokio::time::{sleep, timeout};
 
-use crate::mute::Mute;
-use crate::server::{SOON, alone, becomes_free, connect, short_sessions};
+use crate::server::{SESSION, SOON, alone, becomes_free, connect, patient, with_sessions};
+use crate::unresponsive_server::Mute;
 
 struct Scene {
     mute: Mute,
@@ -20,9 +20,10 @@ impl Scene {
     async fn new() -> Self {
         let server = alone().await;
         let mute = Mute::before(server.port()).await;
+        let address = format!("127.0.0.1:{}", mute.port());
         Self {
-            locks: short_sessions(&format!("127.0.0.1:{}", mute.port())).await,
-            other: LockManager::new(connect(&server.address()).await),
+            locks: LockManager::new(with_sessions(SESSION, &address).await),
+            other: patient().build(connect(&server.address()).await).unwrap(),
             mute,
         }
     }
@@ -39,18 +40,22 @@ fn fresh(name: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_it_holds_is_lost_and_passed_on_and_its_waiters_go_on_in_another_session() {
+async fn locks_of_an_unanswered_session_are_lost_and_its_waiters_continue() {
     let scene = Scene::new().await;
     let (held, awaited) = (fresh("held"), fresh("awaited"));
-    let guard = scene.locks.lock(&held).acquire().await.unwrap();
+    // Its acquires outlast the time in which its requests have no reply.
+    let locks = LockManager::builder().backend_retry_timeout(SOON * 2);
+    let address = format!("127.0.0.1:{}", scene.mute.port());
+    let locks = locks.build(with_sessions(SESSION, &address).await).unwrap();
+    let guard = locks.lock(&held).acquire().await.unwrap();
     let before = scene.other.lock(&awaited).acquire().await.unwrap();
-    let waiter = tokio::spawn(scene.locks.lock(&awaited).acquire());
+    let waiter = tokio::spawn(locks.lock(&awaited).acquire());
     while scene.other.inspect(&awaited).await.unwrap().waiting == 0 {
         sleep(Duration::from_millis(5)).await;
     }
 
     scene.mute.set(true);
-    let stuck = tokio::spawn(scene.locks.lock(fresh("stuck")).acquire());
+    let stuck = tokio::spawn(locks.lock(fresh("stuck")).acquire());
     let next = timeout(SOON, scene.other.lock(&held).acquire());
     let next = next.await.unwrap().unwrap();
     assert!(!guard.is_valid());
@@ -71,7 +76,7 @@ async fn what_it_holds_is_lost_and_passed_on_and_its_waiters_go_on_in_another_se
 }
 
 #[tokio::test]
-async fn shutting_down_ends_it() {
+async fn a_shutdown_ends_an_unanswered_session() {
     let scene = Scene::new().await;
     let held = fresh("shut_down");
     let guard = scene.locks.lock(&held).acquire().await.unwrap();
@@ -87,7 +92,7 @@ async fn shutting_down_ends_it() {
 }
 
 #[tokio::test]
-async fn dropping_its_manager_ends_it() {
+async fn dropping_the_manager_ends_an_unanswered_session() {
     let scene = Scene::new().await;
     let held = fresh("dropped");
     let guard = scene.locks.lock(&held).acquire().await.unwrap();

@@ -19,9 +19,9 @@ async fn each_waiter_is_notified_and_one_acquires() {
 }
 
 #[tokio::test]
-async fn a_waiter_with_a_turn_precedes() {
+async fn a_waiter_with_a_turn_precedes_one_without() {
     let address = alone().await.address();
-    waiters::a_waiter_with_a_turn_precedes(async || connect(&address).await).await;
+    waiters::a_waiter_with_a_turn_precedes_one_without(async || connect(&address).await).await;
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bound_is_met_or_not_and_what_was_not_measured_is_neither() {
+    fn requirement_is_met_unmet_or_unmeasured() {
         let met = |bound, got| answer("it", bound, "", got).met;
         assert_eq!(met(Bound::AtMost(1.1), Some(1.1)), Some(true));
         assert_eq!(met(Bound::AtMost(1.1), Some(1.2)), Some(false));

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_set_apart_comes_back() {
+    fn separated_process_returns_to_its_original_cores() {
         let mut other = Command::new("sleep").arg("60").spawn().expect("it starts");
         let cores = |process| cores_of(process).expect("it is told");
         let before = [other.id(), std::process::id()].map(cores);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_cores_is_read() {
+    fn core_list_is_parsed() {
         assert_eq!(each("0-2,5").expect("it is one"), [0, 1, 2, 5]);
         assert_eq!(each("3").expect("it is one"), [3]);
         assert!(each("none").is_err());

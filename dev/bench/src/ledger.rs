@@ -150,13 +150,13 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_those_of_each_round() {
+    fn ratio_compares_values_of_the_same_round() {
         assert_eq!(ledger().ratio(PLACE, "leasehold", "rslock"), Some(2.0));
         assert_eq!(ledger().ratio(PLACE, "leasehold", "nobody"), None);
     }
 
     #[test]
-    fn the_best_peer_is_somebody_elses_library() {
+    fn best_peer_is_another_library() {
         assert_eq!(ledger().best_peer(PLACE, true), Some("distkit"));
         assert_eq!(ledger().best_peer(PLACE, false), Some("rslock"));
     }

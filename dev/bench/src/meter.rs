@@ -1,12 +1,16 @@
 //! Reads the statistics of a server.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use leasehold_testkit::servers::RedisServer;
-use redis::Client;
 use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, Client};
 
 use crate::BoxError;
+
+/// The timeout of a reply, which is long enough for a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection for reading statistics.
 #[derive(Debug, Clone)]
@@ -23,8 +27,14 @@ pub(crate) struct Reading {
 impl Meter {
     pub(crate) async fn of(server: &RedisServer) -> Result<Self, BoxError> {
         let client = Client::open(server.url())?;
-        let connection = client.get_multiplexed_async_connection().await?;
-        Ok(Self { connection })
+        // By default, a reply may take only half a second.
+        let patient = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(PATIENCE))
+            .set_response_timeout(Some(PATIENCE));
+        let connection = client.get_multiplexed_async_connection_with_config(&patient);
+        Ok(Self {
+            connection: connection.await?,
+        })
     }
 
     pub(crate) async fn read(&self) -> Result<Reading, BoxError> {

@@ -107,14 +107,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn median_is_the_middle_value_or_the_mean_of_two() {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
         assert_eq!(median(Vec::new()), None);
     }
 
     #[test]
-    fn ratios_are_taken_within_rounds_and_void_slices_are_left_out() {
+    fn ratios_compare_values_within_a_round_and_skip_void_slices() {
         let mut rounds = Rounds::new(&["n"], &["raw", "ours"]);
         rounds.slices = vec![
             vec![Some(vec![100.0]), None, Some(vec![10.0])],
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_left_out() {
+    fn nan_values_are_ignored() {
         let mut rounds = Rounds::new(&["n"], &["raw"]);
         rounds.slices = vec![vec![Some(vec![f64::NAN]), Some(vec![2.0])]];
         assert_eq!(rounds.outcome().rows[0].value, Some(2.0));

@@ -38,7 +38,7 @@ macro_rules! histories {
                 use super::*;
 
                 #[test]
-                fn every_history_keeps_the_promises() {
+                fn each_random_history_matches_the_model() {
                     $crate::run::<$family, $place>($cases, $enough);
                 }
             }

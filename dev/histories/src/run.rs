@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::marker::PhantomData;
 
-use proptest::test_runner::{Config, TestRunner};
+use leasehold_testkit::depth;
+use proptest::test_runner::{Config, RngSeed, TestRunner};
 use proptest_state_machine::{ReferenceStateMachine, StateMachineTest};
 
 use crate::model::Model;
@@ -47,10 +48,12 @@ impl<F: Family, P: Place> StateMachineTest for Histories<F, P> {
     }
 }
 
-/// Runs this number of histories. Each event that a history can contain must happen at least `enough` times.
-pub fn run<F: Family, P: Place>(cases: u32, enough: u64) {
+/// Runs this number of histories, or more if the tests [go deeper](leasehold_testkit::depth). Each event that a history
+/// can contain must happen at least `enough` times.
+pub fn run<F: Family, P: Place>(cases: u64, enough: u64) {
     let config = Config {
-        cases,
+        cases: u32::try_from(depth::scaled(cases)).unwrap_or(u32::MAX),
+        rng_seed: RngSeed::Fixed(depth::seed()),
         failure_persistence: None,
         ..Config::default()
     };

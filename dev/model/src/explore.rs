@@ -1,5 +1,7 @@
 //! The world as a model for the model checker.
 
+use std::num::NonZero;
+
 use stateright::{Model, Property};
 
 use crate::action::Action;

@@ -4,7 +4,7 @@
 //! ```sh
 //! cargo run --release -p leasehold-model                              # the table
 //! cargo run --release -p leasehold-model -- --list                    # what is checked, in words
-//! cargo run --release -p leasehold-model -- --show guard-from-wake-up # a counterexample, step by step
+//! cargo run --release -p leasehold-model -- --show guard-without-confirmation # a counterexample, step by step
 //! ```
 //!
 //! The protocol consists of two parts. `scripts` contains a function for each script of
@@ -69,7 +69,7 @@
 //! # What is not modelled
 //!
 //! - More than three attempts, or more than one lock. Time is a small number of ticks, because only the order of the
-//!   durations matters. `short-ttl`, `rounding`, `drifting-clocks` and `old-news` vary this order.
+//!   durations matters. `short-ttl`, `rounding`, `drifting-clocks` and `overestimated-server-clock` vary this order.
 //! - Waiters with and without an order for the same lock.
 //! - Attempts that do not queue. They behave like attempts that queue and leave immediately.
 //! - How long a waiter is parked. A release may name it, or it may send its own request, at any time. If a release is
@@ -122,7 +122,7 @@ mod weakening;
 mod world;
 
 pub use self::claim::{Claim, Reachable};
-pub use self::explore::{counterexample, example, explore};
+pub use self::explore::{counterexample, example, explore, explore_up_to};
 pub use self::search::Explored;
 pub use self::setup::{Faults, Pace, Setup};
 pub use self::setups::{setup, setups, weakened};

@@ -70,7 +70,18 @@ macro_rules! explorations {
                 setup: *setup,
                 claims: setup.claims.to_vec(),
             };
-            visit(exploration, setup.claims)
+            visit(exploration, setup.claims, None)
+        }
+
+        /// Explores the setup like [`explore`], but visits only about `limit` states, beginning with those that need the
+        /// fewest steps.
+        #[must_use]
+        pub fn explore_up_to(setup: &Setup, limit: NonZero<usize>) -> Explored {
+            let exploration = Exploration {
+                setup: *setup,
+                claims: setup.claims.to_vec(),
+            };
+            visit(exploration, setup.claims, Some(limit))
         }
 
         /// Returns a shortest path to a state in which the claim does not hold. Anonymous nodes and rounds may change

@@ -1,13 +1,14 @@
 //! Visits the states of a model.
 
 use std::hash::Hash;
+use std::num::NonZero;
 use std::time::{Duration, Instant};
 
 use stateright::{Checker, HasDiscoveries, Model};
 
 use crate::claim::Claim;
 
-/// The result of exploring a whole state space.
+/// The result of an exploration.
 #[derive(Debug, Clone)]
 pub struct Explored {
     /// The number of steps to any state.
@@ -22,8 +23,9 @@ pub struct Explored {
     pub violated: Vec<Claim>,
 }
 
-/// Visits every state, and checks the claims in each state. Continues after violations.
-pub(crate) fn visit<M>(model: M, claims: &[Claim]) -> Explored
+/// Visits every state, and checks the claims in each state. Continues after violations. With a limit, visits only about
+/// so many states, beginning with those that need the fewest steps.
+pub(crate) fn visit<M>(model: M, claims: &[Claim], limit: Option<NonZero<usize>>) -> Explored
 where
     M: Model<State: Clone + Hash + PartialEq + Send + Sync + 'static, Action: Clone + PartialEq>,
     M: Send + Sync + 'static,
@@ -31,7 +33,11 @@ where
     let begin = Instant::now();
     // No property has this name, so the search does not end early.
     let never = HasDiscoveries::AllOf(["never"].into());
-    let checker = model.checker().finish_when(never).spawn_bfs().join();
+    let mut checker = model.checker().finish_when(never);
+    if let Some(limit) = limit {
+        checker = checker.target_state_count(limit.get());
+    }
+    let checker = checker.spawn_bfs().join();
     let violations = checker.discoveries();
     let mut violated = claims.to_vec();
     violated.retain(|claim| violations.contains_key(claim.name()));

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_the_server_are_read() {
+    fn monitor_output_of_the_server_is_parsed() {
         let line = r#"1795269.000002 [0 lua] "ZADD" "{lock:k}:lh1:queue" "NX" "7" "a-b""#;
         let events = |line| {
             let seen = read(line).unwrap().into_iter();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_is_written_and_taken_back_is_no_grant() {
+    fn token_counter_that_is_restored_is_not_a_grant() {
         let (mut seen, mut counter) = (Vec::new(), Counter::default());
         let granted = |owner: &str| Event::Granted(owner.to_owned());
         for (how, events) in [

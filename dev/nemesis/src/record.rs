@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_noted_is_read_and_a_torn_line_is_not() {
+    fn recorded_changes_are_read_and_a_truncated_line_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("notes");
         let notes = Notes::to_file(&path).unwrap();

@@ -4,12 +4,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use leasehold::LockManager;
+use leasehold::backend::Inspection;
 use strum::VariantArray;
 use tempfile::TempDir;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::BoxError;
 use crate::cell::{Cell, Verdict};
@@ -18,6 +20,9 @@ use crate::deployment::{self, Deployment, Kind};
 
 /// The time until all locks are free. A dead waiter in the queue may block a lock for some seconds.
 const FREE: Duration = Duration::from_secs(60);
+
+/// The pause between two looks at a lock.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The time until the data of all locks has expired.
 const GONE: Duration = Duration::from_secs(90);
@@ -104,19 +109,17 @@ async fn all_free(deployment: &dyn Deployment, cells: &[Cell]) -> Result<(), Box
     for cell in cells {
         for store in STORES {
             let key = cell.number.resource(store);
-            let acquired = timeout(FREE, locks.lock(&key).wait(FREE).acquire()).await;
-            let guard = acquired.map_err(|_| format!("{key} is not free after {FREE:?}"))??;
-            guard.release().await?;
+            acquired_and_released(&locks, &key).await?;
             let given_back = Instant::now();
             loop {
-                let seen = locks.inspect(&key).await?;
-                if seen.is_free() {
+                let seen = locks.inspect(&key).await;
+                if seen.as_ref().is_ok_and(Inspection::is_free) {
                     break;
                 }
                 if given_back.elapsed() > FREE {
                     return Err(format!("{key} is left: {seen:?}").into());
                 }
-                sleep(Duration::from_millis(20)).await;
+                sleep(PAUSE).await;
             }
         }
     }
@@ -131,5 +134,23 @@ async fn all_free(deployment: &dyn Deployment, cells: &[Cell]) -> Result<(), Box
             return Err(format!("after {GONE:?} there are still {left:?}").into());
         }
         sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// Returns an error if the lock is not free in time. A busy machine may cause errors, so one counts only if it stays.
+async fn acquired_and_released(locks: &LockManager, key: &str) -> Result<(), BoxError> {
+    let begin = Instant::now();
+    loop {
+        match locks.lock(key).wait(FREE).acquire().await {
+            Ok(guard) => {
+                // Without a confirmation, it is repeated, or the lease ends.
+                let _confirmed = guard.release().await;
+                return Ok(());
+            }
+            Err(error) if begin.elapsed() > FREE => {
+                return Err(format!("{key} is not free after {FREE:?}: {error}").into());
+            }
+            Err(_) => sleep(PAUSE).await,
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::record::{self, Change};
 use crate::worker::Orders;
 
 /// The timeout for the beginning and the end of a process.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(400);
 
 /// How far a wall clock jumps, in seconds.
 const HOUR: i64 = 3_600;

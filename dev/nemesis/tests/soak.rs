@@ -12,7 +12,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn memory_and_connections_stay_flat_over_cancelled_acquisitions_and_no_keys_are_left() {
+async fn soak_with_cancelled_acquires_leaks_no_memory_connections_or_keys() {
     const NUMBER: u64 = 3_000;
     let plan = Plan {
         extent: Extent::Acquisitions(NUMBER),

@@ -7,6 +7,8 @@ pub struct Mistake {
     pub name: &'static str,
     /// A description of the mistake.
     pub says: &'static str,
+    /// A seed that found it, at which a search begins. After a change of the protocol, another seed may find it first.
+    pub seed: u64,
     change: Change,
 }
 
@@ -23,6 +25,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "release-without-comparing",
         says: "a release or cleanup ends whatever lock is there, its owner's or not",
+        seed: 1,
         change: Change::Scripts(&[
             (
                 "held = holder == owner",
@@ -39,6 +42,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "no-floor",
         says: "tokens are only counted, and begin anew when the counter was lost",
+        seed: 3,
         change: Change::Scripts(&[
             (
                 "if mode == 'x' and previous_owner == '' and now < expires_at",
@@ -59,6 +63,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "cleanup-only-deletes",
         says: "a release or cleanup hands the lock to nobody",
+        seed: 4,
         change: Change::Scripts(&[(
             "if held or not holder or (waited and has_many_holders()) then",
             "if false then",
@@ -67,6 +72,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "newest-first",
         says: "a lock that is handed on is for whoever came last",
+        seed: 4,
         change: Change::Scripts(&[(
             "local waiter = redis.call('ZRANGE', queue, place, place)[1]",
             "local waiter = redis.call('ZREVRANGE', queue, place, place)[1]",
@@ -75,11 +81,13 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "candidates-not-notified",
         says: "a release does not notify the candidates of an election",
+        seed: 140,
         change: Change::Scripts(&[("if not caller and not holder then", "if false then")]),
     },
     Mistake {
         name: "passed-for-too-short",
         says: "what is passed on inside a process is its waiter's for less than it may rely on",
+        seed: 1,
         change: Change::Scripts(&[
             (
                 "'SET', lock, successor, 'PX', GRANT_MS",
@@ -91,6 +99,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "parked-out-of-turn",
         says: "a release passes the lock on to a parked waiter of its process, whoever is in the queue",
+        seed: 96,
         change: Change::Scripts(&[(
             "redis.call('EXISTS', queue, successor_tombstone) == 0",
             "redis.call('EXISTS', successor_tombstone) == 0",
@@ -99,6 +108,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "batch-takes-twice",
         says: "of several acquires of a free lock in one batch each succeeds",
+        seed: 1,
         change: Change::Scripts(&[(
             "redis.pcall('SET', lock, owner, 'PX', ttl_ms, 'NX')",
             "redis.pcall('SET', lock, owner, 'PX', ttl_ms)",
@@ -107,6 +117,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "record-by-anyone",
         says: "a record compares neither the owner nor the token",
+        seed: 11,
         change: Change::Scripts(&[(
             "if holder ~= owner or (redis.call('GET', fence) or drawn) ~= drawn then",
             "if false then",
@@ -115,6 +126,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "record-notifies-no-waiter",
         says: "a record does not notify the waiters",
+        seed: 4,
         change: Change::Scripts(&[(
             "  if inbox then
     -- A missing permission",
@@ -125,6 +137,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "outcome-not-found",
         says: "an acquire does not check whether the server keeps an outcome",
+        seed: 1,
         change: Change::Scripts(&[(
             "if outcome then
   local _, now_text",
@@ -135,6 +148,7 @@ pub const MISTAKES: [Mistake; 12] = [
     Mistake {
         name: "deadline-from-the-reply",
         says: "a lease counts from when the answer came, not from when the request was sent",
+        seed: 33,
         change: Change::Deadline,
     },
 ];
@@ -169,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_mistake_has_its_places_in_the_scripts() {
+    fn text_that_a_seeded_bug_replaces_exists_in_a_script() {
         let scripts = [
             include_str!("../../../core/src/backend/redis/scripts/acquire_fast.lua"),
             include_str!("../../../core/src/backend/redis/scripts/prelude.lua"),

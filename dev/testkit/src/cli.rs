@@ -9,12 +9,14 @@ use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::workspace::Workspace;
-use crate::{lint, minimal, suite};
+use crate::{explore, lint, minimal, suite, versions};
 
 const USAGE: &str = "\
 cargo xtask test               run every check and test
 cargo xtask test --only NAME   run the steps whose name contains NAME
 cargo xtask lint               run the structure checks alone
+cargo xtask explore            go deeper than the tests, with other random numbers; `--minutes N`, `--only NAME`
+cargo xtask versions           run the tests of the backends with older and newer servers; `--only NAME`
 cargo xtask minimal-versions   build the published crates with the oldest versions they allow";
 
 /// The command in the arguments.
@@ -25,6 +27,13 @@ pub enum Command {
     /// Run the tests.
     Test {
         /// Runs only steps whose name contains this text. `None` runs all steps.
+        only: Option<String>,
+    },
+    /// Run the explorations for longer than the tests do.
+    Explore(explore::Options),
+    /// Run the tests of the backends with other server versions.
+    Versions {
+        /// Runs only the versions whose name contains this text. `None` runs all of them.
         only: Option<String>,
     },
     /// Run the structure checks.
@@ -54,6 +63,11 @@ impl Command {
                 only: Some((*name).to_owned()),
             }),
             ["test", "--only"] => Err(Error::Usage(format!("--only needs a NAME\n\n{USAGE}"))),
+            ["explore", options @ ..] => Ok(Self::Explore(explore_options(options)?)),
+            ["versions"] => Ok(Self::Versions { only: None }),
+            ["versions", "--only", name] => Ok(Self::Versions {
+                only: Some((*name).to_owned()),
+            }),
             ["lint"] => Ok(Self::Lint),
             ["minimal-versions"] => Ok(Self::MinimalVersions),
             ["note", _, ..] => Ok(Self::Note {
@@ -67,6 +81,32 @@ impl Command {
     }
 }
 
+/// Parses the options of `cargo xtask explore`.
+fn explore_options(words: &[&str]) -> Result<explore::Options, Error> {
+    match words {
+        [] => Ok(explore::Options::default()),
+        ["--minutes", minutes, rest @ ..] => {
+            let number = minutes.parse().map_err(|_| {
+                Error::Usage(format!(
+                    "--minutes needs a number, not `{minutes}`\n\n{USAGE}"
+                ))
+            })?;
+            let mut options = explore_options(rest)?;
+            options.minutes = Some(number);
+            Ok(options)
+        }
+        ["--only", name, rest @ ..] => {
+            let mut options = explore_options(rest)?;
+            options.only = Some((*name).to_owned());
+            Ok(options)
+        }
+        other => Err(Error::Usage(format!(
+            "unknown option `{}`\n\n{USAGE}",
+            other.join(" ")
+        ))),
+    }
+}
+
 /// Executes the command in the arguments, and prints the result.
 pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
     let outcome = match Command::parse(args) {
@@ -75,6 +115,8 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
             Ok(true)
         }
         Ok(Command::Test { only }) => test(only.as_deref()),
+        Ok(Command::Explore(options)) => explore::run(&options),
+        Ok(Command::Versions { only }) => versions::run(only.as_deref()),
         Ok(Command::Lint) => check_lint(),
         Ok(Command::MinimalVersions) => minimal_versions(),
         Ok(Command::Note { command }) => note(&command),

@@ -6,16 +6,21 @@
 //! |---|---|
 //! | `cargo xtask test` | runs all checks that a change must pass |
 //! | `cargo xtask test --only NAME` | runs the steps whose name contains NAME |
+//! | `cargo xtask explore` | runs the explorations among the tests for longer |
 //! | `cargo xtask lint`  | runs only the structure checks, in a second |
+//! | `cargo xtask versions` | runs the tests of the backends with older and newer servers |
 //! | `cargo xtask minimal-versions` | builds the published crates with their oldest allowed dependencies |
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`cli`] | the command line |
 //! | [`suite`] | the steps of a test run, and its report |
+//! | [`explore`] | the explorations, and how far they have come |
 //! | [`install`] | finds and installs the servers for the tests |
 //! | [`lint`]  | structure checks, such as file sizes, module cycles and guarantees |
 //! | [`minimal`] | the published crates with their oldest allowed dependencies |
+//! | [`depth`] | how deep the explorations among the tests go |
+//! | [`versions`] | the server versions, and the tests that run with each |
 //! | [`workspace`] | the workspace, as reported by cargo |
 //! | [`error`] | the errors that prevent or end a run |
 //!
@@ -33,7 +38,9 @@
 pub mod cli;
 #[cfg(feature = "servers")]
 pub mod clock;
+pub mod depth;
 pub mod error;
+pub mod explore;
 #[cfg(feature = "servers")]
 pub mod history;
 pub mod install;
@@ -50,4 +57,5 @@ pub mod resp;
 #[cfg(feature = "servers")]
 pub mod servers;
 pub mod suite;
+pub mod versions;
 pub mod workspace;

@@ -25,8 +25,8 @@ pub struct Member {
     pub dir: PathBuf,
     /// Whether it may be published.
     pub publishable: bool,
-    /// The features, including `default`, sorted.
-    pub features: Vec<String>,
+    /// The sets of features that are checked alone, from `package.metadata.feature-sets`. Each is a list with commas.
+    pub feature_sets: Vec<String>,
     /// The library, if the package has one.
     pub lib_target: Option<Library>,
 }
@@ -97,11 +97,8 @@ pub fn cargo() -> String {
 
 fn member(package: &Value) -> Result<Member, Error> {
     let manifest = PathBuf::from(text(package, "manifest_path")?);
-    let mut features: Vec<String> = match package["features"].as_object() {
-        Some(table) => table.keys().cloned().collect(),
-        None => Vec::new(),
-    };
-    features.sort();
+    let feature_sets = package["metadata"]["feature-sets"].as_array();
+    let feature_sets = feature_sets.into_iter().flatten().filter_map(Value::as_str);
     Ok(Member {
         name: text(package, "name")?.to_owned(),
         dir: manifest.parent().unwrap_or(&manifest).to_owned(),
@@ -109,7 +106,7 @@ fn member(package: &Value) -> Result<Member, Error> {
         publishable: package["publish"]
             .as_array()
             .is_none_or(|to| !to.is_empty()),
-        features,
+        feature_sets: feature_sets.map(ToOwned::to_owned).collect(),
         lib_target: library(package)?,
     })
 }

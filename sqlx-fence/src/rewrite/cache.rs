@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_is_found_in_the_cache_after_the_first_time() {
+    fn planned_statement_is_found_in_the_cache() {
         for column in ["fencing_token", "token"] {
             let asked = |is_bound| Asked {
                 dialect: Dialect::Sqlite,

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn low_tree_fits_into_half_of_a_threads_stack() {
+    fn shallow_syntax_tree_fits_into_half_of_a_threads_stack() {
         on_a_stack_of(1 << 20, || {
             for dialect in DIALECTS {
                 assert_eq!(refused(dialect, &chain(LOW.levels)), None);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn high_tree_is_parsed_on_a_separate_stack() {
+    fn deep_syntax_tree_is_parsed_on_a_separate_stack() {
         on_a_stack_of(512 << 10, || {
             for dialect in DIALECTS {
                 assert_eq!(refused(dialect, &chain(MOST.levels)), None);
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn too_high_tree_is_refused_with_its_position() {
+    fn too_deep_syntax_tree_is_refused_with_its_position() {
         for dialect in DIALECTS {
             for operators in [MOST.levels + 1, 200_000] {
                 let sql = chain(operators);

@@ -1,22 +1,8 @@
-//! Tests the documented behaviour of fenced statements, fenced transactions, the store and the migrations.
+//! Tests on real databases: fenced statements and transactions, and locks as rows.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
-
-mod begin;
-mod depending;
-mod dropped;
-mod idempotency;
-mod mark;
-mod migrations;
-mod ordered;
-mod policies;
-mod pool;
-mod returned;
-mod rows;
-mod sqlx_statements;
-mod store;
-mod together;
-mod tools;
-mod typed;
-mod unseen;
-mod upserts;
+mod backend;
+mod fence;
+mod locked;
+mod paused;
+mod races;
+mod statements;

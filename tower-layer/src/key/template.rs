@@ -86,7 +86,7 @@ mod tests {
     use super::Template;
 
     #[test]
-    fn fills_parameters_and_keeps_doubled_braces() {
+    fn template_fills_parameters_and_unescapes_doubled_braces() {
         let values = |name: &str| match name {
             "id" => Ok("7".into()),
             "name" => Ok("a:b%".into()),

@@ -37,7 +37,7 @@ fn ship(order: u64) -> Ship {
 struct OutOfStock;
 
 #[tokio::test(start_paused = true)]
-async fn runs_under_its_lock_and_is_told_its_token() {
+async fn service_runs_under_its_lock_and_gets_the_token() {
     let locks = LockManager::in_process();
     let watcher = locks.clone();
     let echo = service_fn(move |request: Ship| {
@@ -63,7 +63,7 @@ async fn runs_under_its_lock_and_is_told_its_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_failure_is_told_apart() {
+async fn each_cause_of_failure_has_its_own_error_variant() {
     let locks = LockManager::in_process();
     let failing = service_fn(async |_: Ship| Err::<(), _>(OutOfStock));
     let service = LockedService::new(failing, locks.clone(), ByOrder);
@@ -119,7 +119,7 @@ async fn a_lost_lock_drops_the_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dropped_call_releases() {
+async fn dropped_call_releases_the_lock() {
     let locks = LockManager::in_process();
     let hangs = service_fn(async |_: Ship| std::future::pending::<Result<(), OutOfStock>>().await);
     let service = LockedService::new(hangs, locks.clone(), ByOrder);
@@ -129,7 +129,7 @@ async fn a_dropped_call_releases() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_a_minimum_hold_time_the_lock_stays_taken_after_the_call() {
+async fn hold_at_least_keeps_the_lock_held_after_the_call() {
     let minute = Duration::from_secs(60);
     let fast = service_fn(async |_: Ship| Ok::<_, OutOfStock>(()));
     let service = LockedService::new(fast, LockManager::in_process(), ByOrder);

@@ -132,7 +132,7 @@ fn ok(text: &str) -> Option<Result<String, String>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn until_there_is_nothing_more() {
+async fn lock_is_held_until_the_response_body_ends() {
     let mut scene = Scene::new(None).await;
     assert_eq!(scene.part(Ok("a")).await, ok("a"));
     assert!(!scene.is_free().await);
@@ -146,7 +146,7 @@ async fn until_there_is_nothing_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_takes_its_lock_again_is_told_at_once() {
+async fn acquire_of_the_held_lock_in_its_body_returns_already_held() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders()).until_body_end(MOST);
     let of_body = locks.clone();
@@ -174,7 +174,7 @@ async fn a_body_that_takes_its_lock_again_is_told_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_of_known_length_has_released_with_its_last_part() {
+async fn body_of_known_length_releases_the_lock_with_its_last_part() {
     let mut scene = Scene::new(Some(3)).await;
     assert_eq!(scene.body.size_hint().exact(), Some(3));
     assert_eq!(scene.part(Ok("a")).await, ok("a"));
@@ -186,7 +186,7 @@ async fn a_body_of_known_length_has_released_with_its_last_part() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_fails_or_is_dropped_releases() {
+async fn failed_or_dropped_body_releases_the_lock() {
     let mut scene = Scene::new(None).await;
     assert_eq!(
         scene.part(Err("broken")).await,
@@ -208,7 +208,7 @@ async fn a_body_that_fails_or_is_dropped_releases() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_nobody_polls_gives_the_lock_up_in_time() {
+async fn unpolled_body_releases_the_lock_after_the_body_time_limit() {
     let mut scene = Scene::new(None).await;
     tokio::time::sleep(MOST - Duration::from_millis(1)).await;
     assert!(!scene.is_free().await);
@@ -220,7 +220,7 @@ async fn a_body_that_nobody_polls_gives_the_lock_up_in_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_nobody_polls_gives_the_lock_up_when_it_is_lost() {
+async fn unpolled_body_releases_the_lock_after_max_hold() {
     // Shorter than the TTL.
     let longest = Duration::from_secs(5);
     for on_loss in [OnLoss::Cancel, OnLoss::Continue] {
@@ -240,7 +240,7 @@ async fn a_body_that_nobody_polls_gives_the_lock_up_when_it_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trailers_come_when_the_lock_is_free() {
+async fn lock_is_released_before_the_trailers_are_returned() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders()).until_body_end(MOST);
     let service = layer.layer(service_fn(async |_| {
@@ -261,7 +261,7 @@ async fn trailers_come_when_the_lock_is_free() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_continue_a_late_body_goes_on_without_the_lock() {
+async fn on_loss_continue_sends_a_late_body_without_the_lock() {
     let names = Names::default();
     let _listening = names.listen();
     let locks = LockManager::in_process();
@@ -275,7 +275,7 @@ async fn with_continue_a_late_body_goes_on_without_the_lock() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_lock_cuts_the_body_off() {
+async fn lost_lock_ends_the_body_with_an_error() {
     let ttl = Duration::from_secs(1);
     let short_lived = || {
         let builder = LockManager::builder().ttl(ttl);
@@ -292,7 +292,7 @@ async fn a_lost_lock_cuts_the_body_off() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_no_body_to_send_releases_with_the_response() {
+async fn response_without_a_body_releases_the_lock_immediately() {
     let answers = [
         (Method::HEAD, StatusCode::OK),
         (Method::POST, StatusCode::NO_CONTENT),
@@ -322,14 +322,14 @@ async fn what_has_no_body_to_send_releases_with_the_response() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_body_releases_with_the_response() {
+async fn empty_body_releases_the_lock_with_the_response() {
     let scene = Scene::new(Some(0)).await;
     assert!(scene.is_free().await);
     assert!(scene.body.is_end_stream());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lock_lost_in_the_last_step_cuts_the_body_off_too() {
+async fn lock_lost_in_the_last_poll_ends_the_body_with_an_error() {
     for (on_loss, cut_off) in [(OnLoss::Cancel, true), (OnLoss::Continue, false)] {
         let locks = LockManager::in_process();
         let layer = LockLayer::new(locks.clone(), orders())

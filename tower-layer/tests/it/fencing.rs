@@ -70,7 +70,7 @@ async fn send(app: &Router, request: Request<Body>) -> Response<Body> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_admitted_is_done_before_the_next_and_the_older_is_refused() {
+async fn admitted_request_ends_before_the_next_and_an_older_token_is_refused() {
     let file = File::default();
     let app = file.app(InProcessFenceStore::new(), |layer| {
         layer.queue_timeout(Duration::from_secs(60))
@@ -97,7 +97,7 @@ async fn what_was_admitted_is_done_before_the_next_and_the_older_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_older_one_that_is_behind_in_the_line_is_refused() {
+async fn queued_request_with_an_older_token_is_refused() {
     let file = File::default();
     let app = file.app(InProcessFenceStore::new(), |layer| layer);
     let newer = tokio::spawn(app.clone().oneshot(write("held", "6")));
@@ -115,7 +115,7 @@ async fn an_older_one_that_is_behind_in_the_line_is_refused() {
 }
 
 #[tokio::test]
-async fn operators_are_told_of_a_stale_request_with_its_resource() {
+async fn stale_request_is_logged_with_its_resource_and_tokens() {
     let file = File::default();
     let app = file.app(InProcessFenceStore::new(), |layer| layer);
     assert_eq!(send(&app, write("a", "6")).await.status(), 200);
@@ -131,7 +131,7 @@ async fn operators_are_told_of_a_stale_request_with_its_resource() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_hangs_holds_others_up_no_longer_than_the_limit() {
+async fn request_behind_a_hanging_one_is_refused_after_queue_timeout() {
     let file = File::default();
     let app = file.app(InProcessFenceStore::new(), |layer| {
         layer.queue_timeout(Duration::from_secs(2))
@@ -153,7 +153,7 @@ async fn who_hangs_holds_others_up_no_longer_than_the_limit() {
 }
 
 #[tokio::test]
-async fn a_request_says_its_token_once_and_rightly() {
+async fn missing_repeated_or_invalid_token_is_refused() {
     let file = File::default();
     let app = file.app(InProcessFenceStore::new(), |layer| layer);
     let none = Request::put("/files/a").body(Body::empty()).unwrap();
@@ -181,7 +181,7 @@ async fn a_request_says_its_token_once_and_rightly() {
 }
 
 #[tokio::test]
-async fn a_token_that_no_lock_can_have_yet_keeps_nobody_out() {
+async fn token_far_in_the_future_is_refused_and_blocks_no_other_request() {
     let file = File::default();
     let store = InProcessFenceStore::new();
     let app = file.app(store, |layer| layer);
@@ -203,7 +203,7 @@ async fn a_token_that_no_lock_can_have_yet_keeps_nobody_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_requests_wait_than_may() {
+async fn request_above_max_waiters_is_refused() {
     let file = File::default();
     let app = file.app(InProcessFenceStore::new(), |layer| layer.max_waiters(2));
     let first = tokio::spawn(app.clone().oneshot(write("held", "5")));
@@ -227,7 +227,7 @@ async fn no_more_requests_wait_than_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn three_thousand_at_one_resource_are_no_more_than_a_thousand_in_line() {
+async fn queue_of_a_resource_is_limited_to_1024_requests_by_default() {
     let file = File::default();
     let app = file.app(InProcessFenceStore::new(), |layer| layer);
     let first = tokio::spawn(app.clone().oneshot(write("held", "5")));
@@ -242,7 +242,7 @@ async fn three_thousand_at_one_resource_are_no_more_than_a_thousand_in_line() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_resource_is_refused_before_any_store_is_asked() {
+async fn invalid_resource_name_is_refused_before_the_store_is_called() {
     let file = File::default();
     let app = file.app(Down, |layer| layer);
     for bad in ["s3cret%7D", "s3cret%00", &"s3cret".repeat(2_000)] {
@@ -269,7 +269,7 @@ impl FenceStore for Down {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_lets_nobody_in() {
+async fn failed_fence_store_refuses_the_request() {
     let file = File::default();
     let answer = send(&file.app(Down, |layer| layer), write("s3cret", "5")).await;
     assert_eq!(answer.headers()["retry-after"], "5");
@@ -283,7 +283,7 @@ async fn a_store_that_fails_lets_nobody_in() {
 }
 
 #[tokio::test]
-async fn routes_that_share_a_layer_share_its_lines_and_marks() {
+async fn routes_with_one_fence_layer_share_the_last_seen_token() {
     let file = File::default();
     let layer = FenceLayer::new(
         InProcessFenceStore::new(),
@@ -299,7 +299,7 @@ async fn routes_that_share_a_layer_share_its_lines_and_marks() {
 }
 
 #[tokio::test]
-async fn a_mark_in_redis_outlives_a_restart() {
+async fn last_seen_token_in_redis_survives_a_restart() {
     let server = RedisServer::builder().keeps_data().start().await.unwrap();
     let file = File::default();
     let store = async || RedisFenceStore::connect(&server.url()).await.unwrap();
@@ -314,7 +314,7 @@ async fn a_mark_in_redis_outlives_a_restart() {
 }
 
 #[tokio::test]
-async fn a_mark_in_sql_outlives_a_restart() {
+async fn last_seen_token_in_sql_survives_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let url = format!(
         "sqlite://{}?mode=rwc",

@@ -21,7 +21,7 @@ const STREAMS: usize = 100;
 const KEYS: usize = 10;
 
 #[tokio::test]
-async fn streams_that_are_reset_leave_no_lock_and_the_others_are_answered() {
+async fn reset_streams_leave_no_lock_and_other_streams_get_responses() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), key::path("order:{id}").raw("id"))
         .wait(Duration::from_secs(20))

@@ -28,7 +28,7 @@ fn locking<K: KeyExtractor>(key: K) -> LockLayer<K> {
 }
 
 #[tokio::test]
-async fn parameters_are_decoded_wherever_the_layer_is_added() {
+async fn path_parameters_are_decoded_wherever_the_layer_is_added() {
     let order = || locking(key::path("order:{id}").raw("id"));
     let route = "/orders/{id}/ship";
     let apps = [
@@ -58,7 +58,7 @@ async fn parameters_are_decoded_wherever_the_layer_is_added() {
 }
 
 #[tokio::test]
-async fn two_spellings_are_one_lock() {
+async fn encoded_and_plain_paths_use_the_same_lock() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), key::path("order:{id}").raw("id"));
     let app = Router::new()
@@ -74,7 +74,7 @@ async fn two_spellings_are_one_lock() {
 }
 
 #[tokio::test]
-async fn a_parameter_with_a_type_is_one_lock_however_it_is_spelt() {
+async fn typed_parameter_uses_one_lock_for_all_spellings() {
     let route = "/tenants/{tenant}/orders/{id}";
     let order = || {
         key::path("{tenant}:order:{id}")
@@ -104,7 +104,7 @@ async fn a_parameter_with_a_type_is_one_lock_however_it_is_spelt() {
 }
 
 #[tokio::test]
-async fn a_parameter_that_is_not_declared_is_the_servers_mistake() {
+async fn undeclared_parameter_is_a_server_error() {
     let route = "/tenants/{tenant}/orders/{id}";
     let app = Router::new().route(route, telling()).layer(locking(
         key::path("tenant:{tenant}:{id}")
@@ -117,7 +117,7 @@ async fn a_parameter_that_is_not_declared_is_the_servers_mistake() {
 }
 
 #[tokio::test]
-async fn two_pairs_of_parameters_are_two_locks() {
+async fn different_pairs_of_parameters_use_different_locks() {
     let route = "/tenants/{tenant}/orders/{id}";
     let order = || key::path("tenant:{tenant}:{id}").raw("tenant").raw("id");
     let apps = [
@@ -140,12 +140,12 @@ async fn two_pairs_of_parameters_are_two_locks() {
 
 #[test]
 #[should_panic(expected = "has no parameter `order`")]
-fn a_type_for_a_parameter_that_is_not_there_is_found_out_at_start() {
+fn type_for_an_unknown_parameter_panics_at_startup() {
     let _key = key::path("order:{id}").raw("id").typed::<u64>("order");
 }
 
 #[tokio::test]
-async fn a_route_without_the_parameter_is_the_servers_mistake_and_named() {
+async fn route_without_the_parameter_is_a_server_error_that_names_it() {
     let order = || locking(key::path("order:{order_id}").raw("order_id"));
     let apps = [
         Router::new()
@@ -171,7 +171,7 @@ async fn a_route_without_the_parameter_is_the_servers_mistake_and_named() {
 }
 
 #[tokio::test]
-async fn around_the_whole_router_there_is_no_route_yet() {
+async fn layer_around_the_router_needs_an_explicit_route() {
     let app = Router::new().route("/orders/{id}", telling());
     let whole = tower::Layer::layer(&locking(key::path("order:{id}").raw("id")), app.clone());
     let request = || Request::post("/orders/7").body(Body::empty()).unwrap();
@@ -188,7 +188,7 @@ async fn around_the_whole_router_there_is_no_route_yet() {
 }
 
 #[tokio::test]
-async fn within_a_nest_the_path_is_told_without_the_nests_prefix() {
+async fn nested_layer_matches_the_path_without_the_prefix_of_the_nest() {
     let on = |route| locking(key::path("order:{id}").raw("id").on(route));
     let (route, whole) = ("/orders/{id}", "/api/orders/{id}");
     let nested = |layer| {
@@ -207,7 +207,7 @@ async fn within_a_nest_the_path_is_told_without_the_nests_prefix() {
 }
 
 #[tokio::test]
-async fn a_layer_of_the_whole_router_refuses_what_has_no_route() {
+async fn layer_of_the_whole_router_refuses_unknown_routes() {
     let order = || locking(key::path("order:{id}").raw("id"));
     let app = || Router::new().route("/orders/{id}", telling());
     for (app, status) in [
@@ -220,7 +220,7 @@ async fn a_layer_of_the_whole_router_refuses_what_has_no_route() {
 }
 
 #[tokio::test]
-async fn a_path_of_another_shape_passes() {
+async fn path_that_does_not_match_the_route_passes_without_a_lock() {
     let layer = locking(key::path("file:{rest}").raw("rest").on("/files/{*rest}"));
     let app = Router::new().fallback(telling()).layer(layer);
     assert_eq!(text(send(&app, "/files/a/b%20c").await).await, "file:a/b c");
@@ -228,7 +228,7 @@ async fn a_path_of_another_shape_passes() {
 }
 
 #[tokio::test]
-async fn the_matched_path_is_one_lock_for_the_route() {
+async fn matched_path_key_is_the_same_for_all_requests_of_a_route() {
     let app = Router::new()
         .route("/orders/{id}/items/{item}", telling())
         .layer(locking(key::matched_path()));
@@ -254,7 +254,7 @@ fn with_header(values: &[&[u8]]) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn a_header_is_there_once_and_is_text() {
+async fn missing_repeated_or_non_text_key_header_is_refused() {
     let app = Router::new()
         .route("/", telling())
         .layer(locking(key::header("idempotency-key")));
@@ -286,7 +286,7 @@ async fn a_header_is_there_once_and_is_text() {
 }
 
 #[tokio::test]
-async fn a_scoped_key_is_its_principals_and_no_other_locks() {
+async fn key_with_a_principal_differs_for_each_principal() {
     let whose = |request: &http::request::Parts| {
         let user = request.headers.get("user")?;
         Some(user.to_str().ok()?.to_owned())
@@ -319,7 +319,7 @@ async fn whole(response: Response<Body>) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_one_is_refused_and_never_echoed() {
+async fn invalid_key_is_refused_and_not_echoed() {
     let secret = "s3cret";
     let long = format!("{secret}{}", "x".repeat(10_000));
     let by_header = Router::new()
@@ -357,7 +357,7 @@ async fn a_key_that_cannot_be_one_is_refused_and_never_echoed() {
 }
 
 #[tokio::test]
-async fn a_control_character_is_counted_in_what_the_client_sent() {
+async fn control_character_is_reported_with_its_position_in_the_parameter() {
     let app = Router::new()
         .route("/orders/{id}", telling())
         .layer(locking(key::path("order:{id}").raw("id")));
@@ -375,7 +375,7 @@ async fn a_control_character_is_counted_in_what_the_client_sent() {
 }
 
 #[tokio::test]
-async fn the_longest_key_is_what_the_layer_says() {
+async fn key_above_max_key_bytes_is_refused() {
     let long = |bytes| "k".repeat(bytes);
     let default = key::DEFAULT_MAX_KEY_BYTES;
     for (most, layer) in [
@@ -422,7 +422,7 @@ async fn no_refusal_echoes_the_key() {
 }
 
 #[test]
-fn what_cannot_be_read_is_found_out_at_start() {
+fn invalid_template_route_or_header_name_panics_at_startup() {
     for mistake in [
         || drop(key::path("order:{id")),
         || drop(key::path("orders")),
@@ -433,7 +433,7 @@ fn what_cannot_be_read_is_found_out_at_start() {
     }
 }
 #[tokio::test]
-async fn a_handler_without_its_lock_is_the_servers_mistake() {
+async fn locked_extractor_without_a_lock_is_a_server_error() {
     let app = Router::new().route(
         "/",
         post(async |Locked(lock): Locked| lock.key().to_owned()),

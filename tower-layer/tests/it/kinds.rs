@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use crate::tools::{behind, done, get, is_free, orders, post, problem, send, status};
 
 #[tokio::test(start_paused = true)]
-async fn readers_are_handled_together_and_not_beside_a_writer() {
+async fn readers_run_concurrently_and_not_alongside_a_writer() {
     let locks = LockManager::in_process();
     let wait = Duration::from_secs(60);
     let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -65,7 +65,7 @@ async fn readers_are_handled_together_and_not_beside_a_writer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_requests_at_once_than_there_are_permits() {
+async fn max_concurrent_limits_the_number_of_running_requests() {
     let locks = LockManager::in_process();
     let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let layer = || LockLayer::new(locks.clone(), orders()).max_concurrent(3);
@@ -95,7 +95,7 @@ async fn no_more_requests_at_once_than_there_are_permits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_key_for_both_is_the_servers_mistake() {
+async fn semaphore_on_a_key_that_is_used_as_a_lock_is_a_server_error() {
     let locks = LockManager::in_process();
     let limited = LockLayer::new(locks.clone(), orders()).max_concurrent(3);
     let service = behind(limited, async |_| done());
@@ -105,7 +105,7 @@ async fn a_key_for_both_is_the_servers_mistake() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_semaphore_without_permits_is_the_servers_mistake() {
+async fn semaphore_without_permits_is_a_server_error() {
     let none = LockLayer::new(LockManager::in_process(), orders()).max_concurrent(0);
     let service = behind(none, async |_| done());
     let answer = problem(send(&service, post("/orders/7")).await).await;

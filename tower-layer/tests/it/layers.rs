@@ -83,8 +83,8 @@ impl Site {
 }
 
 #[tokio::test]
-async fn a_time_limit_drops_the_handler_and_frees_the_lock() {
-    let site = Site::new(Duration::from_millis(200), Duration::ZERO).await;
+async fn timeout_layer_drops_the_handler_and_frees_the_lock() {
+    let site = Site::new(Duration::from_secs(2), Duration::ZERO).await;
     assert_eq!(site.browser.post(site.at, "/orders/7/hang").await, 408);
     assert_eq!(site.dropped.load(Ordering::SeqCst), 1);
     until_free(&site.locks, "order:7").await;
@@ -92,8 +92,8 @@ async fn a_time_limit_drops_the_handler_and_frees_the_lock() {
 }
 
 #[tokio::test]
-async fn a_time_limit_counts_the_wait() {
-    let site = Site::new(Duration::from_millis(200), Duration::MAX).await;
+async fn timeout_layer_includes_the_wait_for_the_lock() {
+    let site = Site::new(Duration::from_secs(2), Duration::MAX).await;
     let held = site.locks.lock("order:7").acquire().await.unwrap();
     assert_eq!(site.browser.post(site.at, "/orders/7/done").await, 408);
     held.release().await.unwrap();
@@ -121,7 +121,7 @@ async fn load_is_shed_while_requests_wait_for_their_locks() {
 }
 
 #[tokio::test]
-async fn a_preflight_locks_nothing_and_refusals_are_readable_across_origins() {
+async fn cors_preflight_takes_no_lock_and_refusals_have_cors_headers() {
     let site = Site::new(Duration::from_secs(60), Duration::ZERO).await;
     let hanging = Socket::asking(site.at, "POST", "/orders/7/hang").await;
     site.begun.notified().await;
@@ -141,7 +141,7 @@ async fn a_preflight_locks_nothing_and_refusals_are_readable_across_origins() {
 }
 
 #[tokio::test]
-async fn what_is_said_of_get_goes_for_head_which_axum_gives_the_same_handler() {
+async fn head_requests_are_locked_and_fenced_like_get_requests() {
     let locks = LockManager::in_process();
     let route = || Router::new().route("/orders/{id}", get(async || "order"));
     let locked =
@@ -170,7 +170,7 @@ async fn what_is_said_of_get_goes_for_head_which_axum_gives_the_same_handler() {
 }
 
 #[tokio::test]
-async fn a_panic_that_is_caught_outside_releases() {
+async fn panic_caught_by_an_outer_layer_releases_the_lock() {
     let site = Site::new(Duration::from_secs(60), Duration::ZERO).await;
     assert_eq!(site.browser.post(site.at, "/orders/7/bug").await, 500);
     until_free(&site.locks, "order:7").await;

@@ -12,7 +12,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 use crate::tools::{behind, done, get, is_free, orders, post, problem, send, status};
 
 #[tokio::test(start_paused = true)]
-async fn a_busy_lock_is_a_conflict_at_once_and_reads_pass() {
+async fn busy_lock_is_an_immediate_conflict_and_reads_pass() {
     let locks = LockManager::in_process();
     let service = behind(LockLayer::new(locks.clone(), orders()), async |_| done());
     let held = locks.lock("order:7").acquire().await.unwrap();
@@ -50,7 +50,7 @@ async fn the_handler_runs_under_the_lock_and_the_next_request_gets_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn methods_are_chosen() {
+async fn only_the_chosen_methods_are_locked() {
     let locks = LockManager::in_process();
     let layer = || LockLayer::new(locks.clone(), orders());
     let all = behind(layer().all_methods(), async |_| done());
@@ -64,7 +64,7 @@ async fn methods_are_chosen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn safe_methods_are_those_of_the_standard() {
+async fn safe_http_methods_are_not_locked_by_default() {
     let locks = LockManager::in_process();
     let service = behind(LockLayer::new(locks.clone(), orders()), async |_| done());
     let _held = locks.lock("order:7").acquire().await.unwrap();
@@ -86,7 +86,7 @@ async fn safe_methods_are_those_of_the_standard() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_nested_lock_is_told_and_no_deadlock() {
+async fn nested_acquire_of_the_held_lock_fails_without_a_deadlock() {
     let locks = LockManager::in_process();
     let inner = locks.clone();
     let service = behind(LockLayer::new(locks.clone(), orders()), move |_| {
@@ -110,7 +110,7 @@ async fn a_nested_lock_is_told_and_no_deadlock() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_option_that_cannot_work_is_told() {
+async fn invalid_ttl_is_a_server_error_that_names_the_option() {
     let layer = LockLayer::new(LockManager::in_process(), orders()).ttl(Duration::ZERO);
     let service = behind(layer, async |_| done());
     let (status, told) = crate::tools::document(send(&service, post("/orders/7")).await).await;
@@ -119,7 +119,7 @@ async fn an_option_that_cannot_work_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_closed_manager_is_unavailable() {
+async fn closed_manager_refuses_requests_as_unavailable() {
     let locks = LockManager::in_process();
     let service = behind(LockLayer::new(locks.clone(), orders()), async |_| done());
     locks.shutdown().await.unwrap();
@@ -130,7 +130,7 @@ async fn a_closed_manager_is_unavailable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refusals_are_answered_in_ones_own_way() {
+async fn rejection_option_replaces_the_response_of_a_refusal() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders())
         .rejection(|problem| problem.with_status(StatusCode::LOCKED).into_http());
@@ -183,7 +183,7 @@ impl<R> Service<R> for Careful {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_one_that_was_ready_is_called_and_its_error_is_forwarded() {
+async fn ready_service_is_called_and_its_readiness_error_is_returned() {
     let calls = Arc::default();
     let careful = Careful {
         ready: false,
@@ -199,7 +199,7 @@ async fn the_one_that_was_ready_is_called_and_its_error_is_forwarded() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_no_key_passes() {
+async fn request_without_a_key_passes_without_a_lock() {
     let locks = LockManager::in_process();
     let nothing = LockLayer::new(locks.clone(), key::from_fn(|_| None));
     let service = behind(nothing, async |request| {

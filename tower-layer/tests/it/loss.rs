@@ -24,7 +24,7 @@ fn short_lived() -> LockManager {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_handler_is_dropped_and_the_problem_says_so() {
+async fn lost_lock_drops_the_handler_and_returns_a_problem() {
     let names = Names::default();
     let _listening = names.listen();
     let finished = Arc::new(AtomicBool::new(false));
@@ -71,7 +71,7 @@ async fn the_lock_has_the_name_of_the_layer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_takes_longer_than_it_may_loses_its_lock() {
+async fn request_longer_than_max_hold_loses_its_lock() {
     let most = TTL * 5;
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders())
@@ -87,7 +87,7 @@ async fn a_request_that_takes_longer_than_it_may_loses_its_lock() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_continue_the_response_goes_through_and_the_trace_says_so() {
+async fn on_loss_continue_returns_the_response_and_emits_a_warning() {
     let names = Names::default();
     let _listening = names.listen();
     let layer = LockLayer::new(short_lived(), orders()).on_loss(OnLoss::Continue);
@@ -102,7 +102,7 @@ async fn with_continue_the_response_goes_through_and_the_trace_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_continue_the_lock_is_free_as_soon_as_it_is_lost() {
+async fn on_loss_continue_frees_the_lock_immediately_after_the_loss() {
     let names = Names::default();
     let _listening = names.listen();
     let locks = LockManager::in_process();
@@ -140,7 +140,7 @@ fn lost_in_the_last_step(answer: StatusCode) -> crate::tools::Locked {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_had_completed_is_told_but_not_who_had_failed() {
+async fn loss_in_the_last_poll_replaces_only_successful_responses() {
     let completed = lost_in_the_last_step(StatusCode::CREATED);
     let (status_code, told) = document(send(&completed, post("/orders/7")).await).await;
     assert_eq!(status_code, 503);
@@ -157,7 +157,7 @@ async fn who_had_completed_is_told_but_not_who_had_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lock_that_was_forced_open_is_lost_too() {
+async fn forced_release_is_reported_as_a_lost_lock() {
     let locks = LockManager::in_process();
     let operator = locks.clone();
     let service = behind(LockLayer::new(locks, orders()).ttl(TTL), move |_| {
@@ -172,7 +172,7 @@ async fn a_lock_that_was_forced_open_is_lost_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_contended_lock_is_no_warning() {
+async fn contended_lock_is_logged_at_debug_level() {
     let names = Names::default();
     let _listening = names.listen();
     let locks = LockManager::in_process();

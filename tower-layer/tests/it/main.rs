@@ -9,7 +9,6 @@
 
 mod any_service;
 mod bodies;
-mod endings;
 mod events;
 mod fencing;
 mod grpc;
@@ -21,10 +20,11 @@ mod kinds;
 mod layers;
 mod locking;
 mod loss;
-mod once;
 mod problems;
 mod redis;
+mod request_ends;
 mod shop;
+mod single_release;
 mod sql;
 mod tools;
 mod two_processes;

@@ -177,7 +177,7 @@ async fn afterwards() -> Vec<(Error, ProblemKind)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_the_lock_was_had_nobody_is_asked_to_send_again() {
+async fn error_after_the_acquire_has_no_retry_after() {
     for (error, _) in afterwards().await {
         let told = error.to_string();
         let problem = Problem::from(error);
@@ -191,7 +191,7 @@ async fn after_the_lock_was_had_nobody_is_asked_to_send_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_error_is_the_problem_that_it_is_and_tells_no_key() {
+async fn each_error_becomes_its_problem_kind_and_does_not_show_the_key() {
     let (before, after) = (table().await, afterwards().await);
     for (error, kind) in before.into_iter().chain(after) {
         let told = error.to_string();
@@ -211,14 +211,14 @@ async fn each_error_is_the_problem_that_it_is_and_tells_no_key() {
 }
 
 #[test]
-fn a_place_in_a_key_is_told_without_the_managers_prefix() {
+fn position_in_an_invalid_key_does_not_count_the_prefix() {
     let problem = Problem::from(Key::new("lock:", "ab\n").unwrap_err());
     let detail = problem.detail().unwrap();
     assert!(detail.starts_with("byte 2 "), "{detail}");
 }
 
 #[test]
-fn waiting_is_asked_for_where_it_helps() {
+fn retry_after_is_set_only_for_temporary_problems() {
     assert!(Problem::from(backend(true)).retry_after().is_some());
     assert_eq!(Problem::from(backend(false)).retry_after(), None);
     for kind in [ProblemKind::Contended, ProblemKind::TooManyWaiters] {
@@ -233,7 +233,7 @@ fn waiting_is_asked_for_where_it_helps() {
 }
 
 #[test]
-fn a_problem_is_a_response_and_reads_as_the_standard_says() {
+fn problem_becomes_a_standard_problem_document() {
     let problem = Problem::new(ProblemKind::Contended)
         .with_status(StatusCode::LOCKED)
         .with_detail("a \"quoted\" word");
@@ -252,7 +252,7 @@ fn a_problem_is_a_response_and_reads_as_the_standard_says() {
 }
 
 #[test]
-fn each_kind_is_described_where_its_type_leads() {
+fn each_problem_type_uri_leads_to_its_documentation() {
     let documentation = include_str!("../../src/lib.rs");
     use ProblemKind::{
         Contended, InvalidKey, InvalidToken, KeyReused, Lost, Misconfigured, MissingKey,

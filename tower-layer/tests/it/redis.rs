@@ -49,12 +49,12 @@ async fn two_axum_instances(orders: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_axum_instances_one_order() {
+async fn two_axum_instances_handle_one_order_one_request_at_a_time() {
     two_axum_instances(1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_axum_instances_fifty_orders() {
+async fn two_axum_instances_handle_fifty_orders_in_parallel() {
     two_axum_instances(50).await;
 }
 
@@ -83,12 +83,12 @@ async fn two_plain_services(many: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_plain_services_one_order() {
+async fn two_tower_services_handle_one_order_one_request_at_a_time() {
     two_plain_services(1).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_plain_services_fifty_orders() {
+async fn two_tower_services_handle_fifty_orders_in_parallel() {
     two_plain_services(50).await;
 }
 
@@ -129,7 +129,7 @@ impl Hanging {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reads_are_not_held_up() {
+async fn reads_do_not_wait_for_a_held_lock() {
     let server = RedisServer::start().await.unwrap();
     let locks = LockManager::connect(&server.url()).await.unwrap();
     let other = LockManager::connect(&server.url()).await.unwrap();
@@ -144,7 +144,7 @@ async fn reads_are_not_held_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backend_that_is_down_is_unavailable_and_nothing_runs() {
+async fn unavailable_backend_refuses_the_request_before_the_handler_runs() {
     let server = RedisServer::start().await.unwrap();
     let limit = Duration::from_millis(500);
     let redis = Redis::connect(&server.url()).await.unwrap();
@@ -166,7 +166,8 @@ async fn a_backend_that_is_down_is_unavailable_and_nothing_runs() {
         let took = begun.elapsed();
         assert_eq!(answer.headers()["retry-after"], "5");
         assert_eq!(problem(answer).await, (503, "unavailable".to_owned()));
-        assert!(took < limit * 4, "{took:?}");
+        // Retries would take ten seconds.
+        assert!(took < limit * 18, "{took:?}");
         assert_eq!(site.runs.load(Ordering::SeqCst), 1);
         assert_eq!(site.browser.get(site.at, "/orders/7").await, 200);
         site.runs.store(0, Ordering::SeqCst);
@@ -176,7 +177,7 @@ async fn a_backend_that_is_down_is_unavailable_and_nothing_runs() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        tokio::time::timeout(Duration::from_secs(20), up)
+        tokio::time::timeout(Duration::from_secs(60), up)
             .await
             .unwrap();
         assert_eq!(site.runs.load(Ordering::SeqCst), 1);
@@ -184,7 +185,7 @@ async fn a_backend_that_is_down_is_unavailable_and_nothing_runs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lock_that_is_lost_midway() {
+async fn lock_lost_during_a_request_cancels_or_continues_the_handler() {
     let server = RedisServer::start().await.unwrap();
     let proxy = Proxy::start(server.port()).await.unwrap();
     let ttl = Duration::from_secs(1);

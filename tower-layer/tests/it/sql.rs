@@ -108,7 +108,7 @@ async fn without_a_lock(pool: &SqlitePool, held: Option<&str>) -> Error {
 }
 
 #[tokio::test]
-async fn each_error_of_a_database_is_a_problem_that_repeats_none_of_its_text() {
+async fn each_database_error_becomes_a_problem_without_its_text() {
     for (error, kind) in table().await {
         let said = error.to_string();
         let problem = Problem::from(error);
@@ -121,7 +121,7 @@ async fn each_error_of_a_database_is_a_problem_that_repeats_none_of_its_text() {
 }
 
 #[tokio::test]
-async fn an_error_in_an_error_of_sqlx_is_the_same_problem() {
+async fn fence_error_inside_an_error_of_sqlx_becomes_the_same_problem() {
     for (error, kind) in table().await {
         let said = error.to_string();
         let problem = Problem::from(sqlx::Error::from(error));
@@ -138,7 +138,7 @@ async fn count(pool: &SqlitePool, token: i64, resource: &str) -> Result<u64, Pro
 }
 
 #[tokio::test]
-async fn the_question_mark_works_on_fenced_plain_and_committing_statements() {
+async fn question_mark_operator_converts_database_errors_to_problems() {
     let pool = database().await;
     assert_eq!(count(&pool, 2, "s3cret").await.unwrap(), 2);
     let stale = count(&pool, 1, "s3cret").await.unwrap_err();

@@ -29,7 +29,7 @@ const SOON: Duration = Duration::from_secs(60);
 
 /// This is not a test by itself. A test starts it in two processes.
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_process_of_its_own() {
+async fn server_process() {
     let Ok(database) = std::env::var(DATABASE) else {
         return;
     };
@@ -66,11 +66,7 @@ async fn write(
 
 async fn instance(database: &str) -> (ChildProcess, SocketAddr) {
     let mut child = ChildProcess::of(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "two_processes::in_a_process_of_its_own",
-            "--nocapture",
-        ])
+        .args(["--exact", "two_processes::server_process", "--nocapture"])
         .env(DATABASE, database)
         .start()
         .unwrap();
@@ -99,7 +95,7 @@ async fn send(at: SocketAddr, token: i64, hold: bool) -> u16 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_was_paused_after_its_admission_cannot_write_after_a_newer_one() {
+async fn request_paused_after_its_admission_cannot_write_after_a_newer_one() {
     let postgres = PostgresServer::start().await.unwrap();
     let url = postgres.url();
     let pool = PgPool::connect(&url).await.unwrap();

@@ -16,7 +16,7 @@ use tower::{Layer, Service, ServiceExt, service_fn};
 use crate::tools::{behind, done, is_free, orders, post, problem, send, status, until_free};
 
 #[tokio::test(start_paused = true)]
-async fn waits_as_long_as_it_may() {
+async fn request_waits_for_the_lock_up_to_its_wait_limit() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders()).wait(Duration::from_secs(3));
     let service = behind(layer, async |_| done());
@@ -35,7 +35,7 @@ async fn waits_as_long_as_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_more_than_may_wait_is_refused_at_once() {
+async fn request_above_max_waiters_is_refused_immediately() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders())
         .wait(Duration::from_secs(60))
@@ -81,7 +81,7 @@ async fn one_more_than_may_wait_is_refused_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_gives_up_waiting_leaves_nothing() {
+async fn cancelled_request_leaves_no_waiter_and_no_lock() {
     let locks = LockManager::in_process();
     let layer = LockLayer::new(locks.clone(), orders())
         .wait(Duration::MAX)
@@ -99,7 +99,7 @@ async fn who_gives_up_waiting_leaves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_that_is_dropped_gives_back_the_room_that_its_service_reserved() {
+async fn dropped_wait_returns_the_reserved_capacity_of_its_service() {
     let locks = LockManager::in_process();
     let room = Arc::new(Semaphore::new(3));
     let handler = service_fn(|_: Request<()>| async { Ok::<_, Infallible>(done()) });

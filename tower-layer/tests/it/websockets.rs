@@ -58,7 +58,7 @@ async fn http2_status(at: SocketAddr) -> u16 {
 }
 
 #[tokio::test]
-async fn a_layer_releases_with_the_handshake_and_the_session_is_told() {
+async fn layer_releases_the_lock_with_the_handshake_and_the_session_sees_it() {
     for finish in [OnDisconnect::Cancel, OnDisconnect::Continue] {
         let locks = LockManager::in_process();
         let layer = LockLayer::new(locks.clone(), key::path("doc:{id}").raw("id"))
@@ -80,7 +80,7 @@ async fn a_layer_releases_with_the_handshake_and_the_session_is_told() {
 }
 
 #[tokio::test]
-async fn a_handshake_is_a_get_or_over_http2_a_connect() {
+async fn handshake_is_locked_as_get_on_http1_and_as_connect_on_http2() {
     type Change = fn(LockLayer<key::PathKey>) -> LockLayer<key::PathKey>;
     let cases: [(Change, u16, u16); 3] = [
         (|layer| layer, 101, 409),
@@ -130,7 +130,7 @@ async fn session(mut socket: WebSocket, guard: LockGuard) {
 }
 
 #[tokio::test]
-async fn a_session_that_has_the_guard_holds_the_lock_until_its_end() {
+async fn session_with_the_guard_holds_the_lock_until_it_ends() {
     let locks = LockManager::in_process();
     let app = Router::new().route("/docs/{id}", any(edit));
     let at = serve(app.with_state(locks.clone())).await;
@@ -150,7 +150,7 @@ async fn a_session_that_has_the_guard_holds_the_lock_until_its_end() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_with_its_handshake_leaves_no_lock() {
+async fn disconnect_during_the_handshake_leaves_no_lock() {
     let locks = LockManager::in_process();
     let app = Router::new().route("/docs/{id}", any(edit));
     let at = serve(app.with_state(locks.clone())).await;

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_id_is_drawn_twice() {
+    fn two_sources_never_return_the_same_id() {
         let (here, there) = (AttemptIdSource::default(), AttemptIdSource::default());
         let ids = (0..640).flat_map(|_| [here.draw(), there.draw()]);
         assert_eq!(ids.collect::<HashSet<_>>().len(), 1280);

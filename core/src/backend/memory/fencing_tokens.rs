@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_follow_the_clock_and_grow_when_it_does_not() {
+    fn tokens_follow_the_clock_and_increase_when_it_does_not() {
         let mut tokens = Tokens::default();
         let mut draw = |micros| tokens.draw_at(at(micros)).unwrap().get();
         assert_eq!(draw(1000), 1000);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_beyond_exact_numbers_is_refused_and_changes_nothing() {
+    fn a_clock_beyond_2_to_the_53_is_refused_and_changes_nothing() {
         let mut tokens = Tokens::default();
         let error = tokens.draw_at(at(1 << 53)).unwrap_err();
         assert!(!error.is_temporary());

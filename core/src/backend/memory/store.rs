@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_dead_holders_do_not_pile_up() {
+    fn keys_with_expired_leases_do_not_accumulate() {
         let mut world = Store::default();
         let mut now = Instant::now();
         for n in 0..20 * SWEEP_FROM {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn who_read_the_clock_early_and_comes_late_hands_on_for_as_long_as_anybody() {
+    fn a_release_with_an_old_clock_reading_hands_off_for_the_full_time() {
         let (mut world, early) = (Store::default(), Instant::now());
         let key = Key::new("", "k").unwrap();
         let attempt = || Attempt::new(key.clone(), Duration::from_secs(30), true);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_is_not_in_use_is_not_in_memory() {
+    fn a_released_key_is_removed_from_memory() {
         let (mut world, now) = (Store::default(), Instant::now());
         let key = Key::new("", "k").unwrap();
         let attempt = Attempt::new(key, Duration::from_secs(1), false);

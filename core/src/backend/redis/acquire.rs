@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lease_counts_from_the_sending_of_the_release() {
+    async fn a_handed_off_lease_counts_from_when_the_release_was_sent() {
         let (age, grant) = (GRANT_TTL * 2 / 5, granted());
         advance(age).await;
         let left = lease_of(grant, LeaseInstant::now()).unwrap();
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_was_parked_counts_its_lease_from_its_own_beginning() {
+    async fn the_lease_of_a_parked_waiter_counts_from_the_start_of_its_attempt() {
         let begun = LeaseInstant::now();
         advance(GRANT_TTL / 4).await;
         let grant = granted();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn where_not_much_is_left_the_server_is_asked() {
+    async fn a_hand_off_with_less_than_half_of_its_grant_left_is_confirmed() {
         let grant = granted();
         advance(GRANT_TTL / 2).await;
         assert!(lease_of(grant, LeaseInstant::now()).is_none());

@@ -435,7 +435,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tcp_settings_reach_the_connections_and_requests_never_wait() {
+    fn the_builder_applies_tcp_settings_and_always_sets_nodelay() {
         let settings = TcpSettings::default()
             .set_nodelay(false)
             .set_keepalive(TcpKeepalive::new());

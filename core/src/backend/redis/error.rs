@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_told_once_and_keeps_its_cause() {
+    fn a_backend_error_keeps_its_cause_and_does_not_repeat_its_text() {
         let broken = || RedisError::from(io::Error::from(io::ErrorKind::ConnectionReset));
         let to = ConnectionAddr::Tcp("redis.example".into(), 6379);
         let failed = [
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_that_is_too_large_is_told_with_its_limit() {
+    fn the_error_of_a_too_large_reply_contains_the_limit() {
         let limit = ReplyTooLarge { limit: 7 };
         let ended = RedisError::from(io::Error::from(limit));
         assert!(ended.is_unrecoverable_error());
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_reached_is_named() {
+    fn a_connect_error_names_the_host_and_the_reason() {
         let to = ConnectionAddr::Tcp("redis.example".into(), 6379);
         let message_of =
             |kind: io::ErrorKind| unconnected(&to, io::Error::from(kind).into()).to_string();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_that_met_an_error_says_which() {
+    fn the_error_code_of_a_failed_script_is_found() {
         for (line, expected) in [
             // This is the reply of 6.2.14.
             (

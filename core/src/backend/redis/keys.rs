@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_locks_have_an_entry_in_common() {
+    fn different_locks_never_share_a_key_on_the_server() {
         let (keys, owner) = (short_keys(), AttemptId::random());
         assert!(keys.len() > 300, "{}", keys.len());
         let mut whose = BTreeMap::new();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn garbled_keys_are_refused_or_have_their_aux_keys_in_their_slot() {
+    fn almost_valid_keys_are_refused_or_have_aux_keys_in_their_slot() {
         let names = ["order:42", "{42}:order", "order:{42}", "a{b", "lock:ü", "x"];
         try_on(&names, |name| {
             for prefix in ["", "lock:", "{shop}:"] {
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn each_key_has_its_name() {
+    fn each_auxiliary_key_has_its_expected_name() {
         let (key, owner) = (Key::new("lock:", "k").unwrap(), AttemptId::random());
         let names = LockKeys::of(&key);
         let companion = |what: &str| format!("{{lock:k}}:lh1:{what}");

@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_matches_itself_only() {
+    fn special_characters_of_a_prefix_are_escaped_in_the_pattern() {
         assert_eq!(pattern("lock:"), "lock:*");
         assert_eq!(pattern(r"a*b?[c]\"), r"a\*b\?\[c\]\\*");
     }

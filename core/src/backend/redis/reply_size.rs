@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_of_each_kind_ends_where_the_crate_ends_it() {
+    fn the_end_of_each_reply_type_matches_the_redis_crate() {
         for reply in [
             "+OK\r\n",
             "-ERR no\r\n",
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_refused_when_it_is_announced() {
+    fn a_too_large_reply_is_refused_at_its_header() {
         for (header, limit) in [
             ("$2147483648\r\n".to_owned(), LIMIT),
             (format!("${LIMIT}\r\n"), LIMIT),
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_taken_and_each_reply_is_counted_alone() {
+    fn the_size_limit_applies_to_each_reply_separately() {
         let mut size = ReplySize::at_most(LIMIT);
         let string = format!("${0}\r\n{1}\r\n", LIMIT - 8, "x".repeat(LIMIT - 8));
         let list = format!("*60\r\n{}", ":1\r\n".repeat(60));
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_followed_is_one_reply_without_an_end() {
+    fn an_invalid_reply_counts_as_one_endless_reply() {
         for nonsense in [
             "x\r\n", "$x\r\n", "=-1\r\n", "!-1\r\n", "%-1\r\n", "*\r\n", "\r\n",
         ] {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_takes_no_more_than_is_counted() {
+    fn a_redis_value_is_not_larger_than_its_counted_size() {
         assert!(size_of::<Value>() <= PART);
     }
 }

@@ -123,7 +123,7 @@ mod tests {
     use crate::backend::redis::builder::opened;
 
     #[test]
-    fn garbled_addresses_are_read_or_refused() {
+    fn almost_valid_urls_do_not_cause_a_panic() {
         let urls = [
             "redis://user:p%40ss@host:6379/3?protocol=resp3",
             "valkey://[::1]:6379",
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn hosts_have_their_ports_and_the_same_login() {
+    fn each_host_has_its_own_port_and_the_common_login() {
         let url = "redis+several://u:p%40q@a:1,b,[::1],[::2]:7/name/3?x=1&y=2";
         let mut several = MultiHostUrl::read(url, SHAPE).unwrap();
         assert_eq!((several.path, several.take("y")), ("name/3", Some("2")));
@@ -174,7 +174,7 @@ mod tests {
 
     #[cfg(feature = "tls-rustls")]
     #[test]
-    fn all_hosts_speak_tls_or_none() {
+    fn a_tls_scheme_applies_to_all_hosts() {
         let servers = |url| {
             MultiHostUrl::read(url, SHAPE)
                 .unwrap()
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_hosts_is_refused_with_the_shape() {
+    fn a_url_without_a_valid_host_list_is_refused_with_the_expected_form() {
         for url in [
             "redis://a",
             "redis+several://",

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_node_has_heard_of_a_round_unless_nothing_was_sent() {
+    async fn a_node_counts_as_asked_unless_its_request_was_never_sent() {
         let round = Arc::new(Round::new(AttemptId::random(), 0b1, Vec::new()));
         let settled = |place| round.settled(place).now_or_never().is_some();
         let (sent, unsent) = (round.asking(1), round.asking(2));

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_earlier_rounds_have_asked_and_seen_is_not_forgotten() {
+    async fn a_new_round_keeps_the_nodes_and_tokens_of_earlier_rounds() {
         let owner = AttemptId::random();
         let pursuit = RedlockAttempt::new(owner);
         let (first, unfinished) = pursuit.round();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_earlier_rounds_still_ask_is_waited_for_at_the_end_of_the_attempt() {
+    async fn the_end_of_an_attempt_waits_for_requests_of_earlier_rounds() {
         let pursuit = RedlockAttempt::new(AttemptId::random());
         let (first, _) = pursuit.round();
         let late = first.asking(0);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn splits_are_counted_in_a_row() {
+    fn only_consecutive_split_votes_are_counted() {
         let pursuit = RedlockAttempt::new(AttemptId::random());
         assert_eq!([pursuit.split(), pursuit.split()], [1, 2]);
         pursuit.held_by_another();
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_silent_for_long_is_forgotten_and_nobody_else() {
+    async fn an_attempt_is_removed_only_after_a_long_time_without_requests() {
         let (attempts, ttl) = (RedlockAttempts::default(), Duration::from_secs(60));
         let (lasting, others) = (AttemptId::random(), 4 * SWEPT_FROM);
         let others_come = |count| {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_waiter_is_remembered_for_longer_than_its_place_lasts_however_short_its_ttl() {
+    async fn a_waiting_attempt_is_kept_for_its_waiter_lease_despite_a_short_ttl() {
         let (attempts, ttl) = (RedlockAttempts::default(), Duration::from_secs(1));
         let waiting = AttemptId::random();
         let first = attempts.of(waiting, ttl);

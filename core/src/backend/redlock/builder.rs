@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn fifteen_nodes_can_be_named_and_no_more() {
+    async fn more_than_fifteen_nodes_are_refused() {
         let connected = async |nodes: usize| {
             let urls = (1..=nodes).map(|host| format!("redis://127.0.0.{host}:1"));
             Redlock::new(urls).connect().await.unwrap_err()

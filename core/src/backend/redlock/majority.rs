@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_majority_of_all_decides_and_failures_do_not() {
+    fn a_majority_of_all_nodes_decides_and_failures_do_not_count() {
         let tally = |answers: &[Option<bool>]| {
             let mut tally = MajorityCount::of(5);
             for (place, answer) in answers.iter().enumerate() {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_is_missing_and_asks_no_more_where_a_majority_cannot_be() {
+    fn the_no_quorum_error_names_failed_nodes_and_whether_a_retry_helps() {
         let members = QuorumNode::unreachable(5, &WaiterRegistry::new());
         let said = |answered, down, refusing| {
             let down = (0..down).map(|_| BackendError::not_applied("it is down"));
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_a_runtime_the_error_says_so_and_asks_no_more() {
+    fn outside_a_runtime_the_error_is_permanent_and_names_the_runtime() {
         let members = QuorumNode::unreachable(3, &WaiterRegistry::new());
         let error = no_quorum(&members, 0, Vec::new());
         assert!(error.to_string().contains("runtime"), "{error}");

@@ -220,7 +220,7 @@ mod tests {
     use crate::backend::{Applied, Handover, HandoverSecret};
 
     #[tokio::test]
-    async fn what_it_does_not_have_is_refused_and_a_node_that_was_away_interrupts_nobody() {
+    async fn unsupported_modes_are_refused_and_down_nodes_interrupt_no_waiter() {
         let waiters = WaiterRegistry::new();
         let members = QuorumNode::unreachable(3, &waiters);
         let redlock = Redlock::of(members, waiters, RedlockSettings::default());

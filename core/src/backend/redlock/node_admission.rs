@@ -248,14 +248,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_jump_of_the_servers_clock_admits_nobody() {
+    async fn a_jump_of_the_servers_clock_does_not_admit_the_server() {
         let admission = admission();
         assert!(admission.judge(&info("new", 0), AWAY).is_err());
         assert!(admission.judge(&info("new", 6000), AWAY).is_err());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_cannot_be_a_node_is_kept_out_and_is_not_older_for_that_later() {
+    async fn a_replica_is_refused_and_must_wait_after_its_promotion() {
         let admission = admission();
         let replica = format!("{}role:slave\r\n", info("new", 0));
         let refused = admission.fits(&replica).unwrap_err();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn one_server_is_one_node_and_servers_may_be_replaced_or_exchange_their_names() {
+    fn one_server_cannot_be_two_nodes_but_servers_may_be_replaced_or_swapped() {
         let roster = roster();
         let enter = |place, run_id| roster.enter(place, &server(run_id));
         let twin_of = |other: &str| {
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn who_shares_what_it_knows_is_none_and_who_does_not_say_its_id_is_not_compared() {
+    fn cluster_nodes_and_replicas_are_refused_and_servers_without_id_accepted() {
         let roster = roster();
         let cluster = server("one").replace("cluster_enabled:0", "cluster_enabled:1");
         assert_eq!(roster.enter(0, &cluster), Err(UnfitNode::OfACluster));

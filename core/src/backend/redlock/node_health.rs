@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_owed_something_stays_down_and_what_was_closed_stays_closed() {
+    fn a_node_stays_down_with_pending_releases_and_closed_after_a_close() {
         let health = NodeHealth::default();
         health.mark_down("silent".to_owned());
         assert!(!health.mark_up(|| false));

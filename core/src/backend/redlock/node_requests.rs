@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn replies_arrive_in_the_order_of_their_time() {
+    async fn replies_are_returned_in_the_order_of_their_arrival() {
         let begin = Instant::now();
         let mut asked = NodeRequests::new([3, 1, 2].map(|place| async move {
             sleep(Duration::from_millis(place)).await;
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_goes_on_in_the_background_ends_with_its_limit() {
+    async fn a_request_continues_in_the_background_until_it_ends() {
         let (done, ended) = tokio::sync::oneshot::channel();
         let (begin, limit) = (Instant::now(), Duration::from_millis(50));
         let asked = NodeRequests::new([async move {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_pause_lasts_to_its_end_whether_the_requests_do_or_not() {
+    async fn a_pause_lasts_its_whole_time_however_long_requests_take() {
         let pause = Duration::from_millis(30);
         for request in [Duration::ZERO, pause / 2, pause * 2] {
             let begin = Instant::now();

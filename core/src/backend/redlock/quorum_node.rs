@@ -271,7 +271,7 @@ mod tests {
     use crate::{AttemptId, Key};
 
     #[test]
-    fn outside_a_runtime_nothing_is_asked() {
+    fn outside_a_runtime_a_request_is_refused_and_not_sent() {
         let member = &QuorumNode::unreachable(1, &WaiterRegistry::new())[0];
         let ping = redis::cmd("PING");
         let asked = member.call(member.node_timeout, &ping).now_or_never();
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn outside_a_runtime_a_node_that_is_owed_something_is_down_too() {
+    fn outside_a_runtime_a_node_with_pending_releases_is_down() {
         let member = &QuorumNode::unreachable(1, &WaiterRegistry::new())[0];
         push_pending(member);
         member.watch();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_node_that_is_owed_something_is_down_and_one_that_is_down_keeps_its_reason() {
+    async fn a_node_with_pending_releases_is_down_and_keeps_an_earlier_reason() {
         let members = QuorumNode::unreachable(2, &WaiterRegistry::new());
         for (member, reason) in members.iter().zip(["its pending", "silent"]) {
             if reason == "silent" {

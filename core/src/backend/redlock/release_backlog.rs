@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_owed_is_kept_until_it_is_paid_or_past() {
+    async fn a_pending_release_is_kept_until_it_is_confirmed_or_expired() {
         let backlog = NodeReleaseBacklog::default();
         let push_pending = |seconds| {
             let pending = PendingNodeRelease {
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_release_is_owed_until_what_a_late_request_took_has_run_out() {
+    async fn a_pending_release_is_kept_until_a_late_grant_would_expire() {
         let second = Duration::from_secs(1);
         let (key, round) = (Key::new("", "k").unwrap(), AttemptId::random());
         for (max_ttl, waiter, lasts) in [

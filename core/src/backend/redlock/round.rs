@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_that_refuses_has_surely_granted_nothing() {
+    fn a_late_or_exhausted_reply_means_that_nothing_was_granted() {
         for words in [
             vec!["late", "5"],
             vec!["exhausted", "5", "9007199254740992"],

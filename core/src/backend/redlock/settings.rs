@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_stays_out_for_longer_than_what_it_may_have_forgotten() {
+    fn a_restarted_node_does_not_vote_until_lost_leases_have_expired() {
         let seconds = Duration::from_secs;
         for (max_ttl, clock_difference, least) in [(60, 10, 60), (60, 59, 60), (60, 100, 101)] {
             let settings = RedlockSettings {
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn options_go_up_to_their_limits_and_no_further() {
+    fn settings_beyond_their_limits_are_refused() {
         let least = Duration::from_millis(1);
         let fits = |node_timeout, max_ttl, clock_difference| {
             let settings = RedlockSettings {

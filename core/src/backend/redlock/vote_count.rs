@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn three_of_five_that_answer_the_same_agree() {
+    fn three_equal_votes_of_five_agree_on_a_token() {
         let mut election = after([Vote::Granted(7), Vote::Granted(7)]);
         assert_eq!(election.standing(), QuorumState::Open);
         election.count(4, Vote::Granted(7));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn those_below_the_largest_are_raised_to_it() {
+    fn nodes_with_smaller_tokens_are_raised_to_the_largest_one() {
         let mut election = after([Vote::Granted(5), Vote::Granted(7), Vote::Granted(6)]);
         let nodes = vec![0, 2];
         assert_eq!(election.standing(), QuorumState::Below { token: 7, nodes });
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_lost_as_soon_as_a_majority_cannot_grant() {
+    fn a_round_is_lost_once_a_majority_cannot_grant() {
         let election = after([Vote::Granted(5), busy("a"), busy("b"), failed()]);
         assert_eq!(election.standing(), QuorumState::Lost);
         assert_eq!(election.held_for(), None);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_a_majority_is_waited_for() {
+    fn the_wait_time_is_the_lease_of_a_holder_with_a_majority() {
         let election = after([busy("a"), busy("a"), busy("b"), busy("a")]);
         assert_eq!(election.held_for(), Some(Duration::from_secs(1)));
         // The fifth node may have granted the lock to that holder, too.
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn three_failures_of_five_are_no_quorum() {
+    fn three_failures_of_five_nodes_leave_no_quorum() {
         let election = after([failed(), Vote::Granted(1), failed(), failed()]);
         assert_eq!(election.standing(), QuorumState::Lost);
         assert!(election.is_failing());

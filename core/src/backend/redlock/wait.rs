@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_majority_wakes_at_once_and_one_node_after_a_while() {
+    async fn a_majority_wakes_a_waiter_immediately_and_fewer_nodes_after_a_grace() {
         let (redlock, attempt) = waiting();
         let silent = timeout(FIRST_LOOKS, redlock.woken(&attempt)).unwrap();
         assert!(silent.await.is_err());
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_looks_when_the_lock_should_be_free_and_the_others_keep_their_places() {
+    async fn the_first_waiter_polls_at_the_lease_end_and_others_only_refresh() {
         let (redlock, first) = waiting();
         let mut behind = first.clone();
         behind.owner = AttemptId::random();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn rivals_pause_by_chance_and_longer_each_time() {
+    fn competing_attempts_pause_randomly_and_longer_after_each_split() {
         let ms = Duration::from_millis;
         for (took, splits, most) in [
             (ms(10), 1, ms(20)),

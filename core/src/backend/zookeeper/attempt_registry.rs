@@ -187,7 +187,7 @@ mod tests {
 
     /// A duplicate request may still refer to a forgotten entry.
     #[tokio::test(start_paused = true)]
-    async fn a_forgotten_entry_is_leaving() {
+    async fn a_forgotten_entry_is_marked_as_leaving() {
         let registry = AttemptRegistry::default();
         let attempt = Attempt::new(Key::new("", "k").unwrap(), RETRY, true);
         let entry = registry.enter(&attempt, 1, LeaseInstant::now().after(RETRY));

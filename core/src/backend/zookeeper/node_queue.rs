@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn who_holds_follows_from_the_order() {
+    fn the_holders_follow_from_node_order_and_modes() {
         for (modes, holds) in [
             (&[X, X][..], &[true, false][..]),
             (&[S, S, X, S], &[true, true, false, false]),
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_goes_on_when_the_numbers_are_exhausted() {
+    fn the_node_order_continues_when_sequence_numbers_overflow() {
         let queue = queue(&[X, X, X, X], i32::MAX - 1);
         assert_eq!(holding(&queue), [true, false, false, false]);
         let numbers: Vec<i32> = queue.places.iter().map(|p| p.number).collect();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn readers_join_a_writer_that_has_become_one() {
+    fn readers_hold_the_lock_together_with_a_downgraded_writer() {
         let mut queue = queue(&[X, S, X, S], 0);
         queue.front_is_downgraded();
         assert_eq!(holding(&queue), [true, true, false, false]);

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_new_session_lives_for_its_timeout_from_before_it_was_asked_for() {
+    async fn a_new_session_lasts_for_its_timeout_from_before_the_request() {
         let begun = LeaseInstant::now();
         let liveness = SessionLiveness::new(TIMEOUT, begun);
         assert_eq!(liveness.lease_from(begun), TIMEOUT);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_confirmed_write_proves_what_was_answered_a_report_before_it_and_not_itself() {
+    async fn a_confirmed_write_proves_only_requests_answered_one_ping_earlier() {
         let start = LeaseInstant::now();
         let at = |millis| start.after(ms(millis));
         let mut liveness = SessionLiveness::new(TIMEOUT, start);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn without_writes_few_signs_of_life_are_kept_and_the_next_write_proves_as_much() {
+    async fn few_heartbeats_are_kept_and_the_next_write_proves_as_much() {
         let start = LeaseInstant::now();
         let at = |millis| start.after(ms(millis));
         let mut liveness = SessionLiveness::new(TIMEOUT, start);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn with_regular_pulses_a_lease_is_seven_twelfths_of_the_timeout_at_least() {
+    async fn regular_heartbeats_give_at_least_seven_twelfths_of_the_timeout() {
         let start = LeaseInstant::now();
         let mut liveness = SessionLiveness::new(TIMEOUT, start);
         let mut shortest = TIMEOUT;

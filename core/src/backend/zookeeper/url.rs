@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn garbled_urls_are_read_or_refused() {
+    fn almost_valid_urls_are_parsed_or_refused() {
         let urls = [
             "zookeeper://shop:p%40ss%3A@a:1,[::1]:7,c/locks/x",
             "zookeeper+tls://zk.example.com:2281/locks",
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_are_read() {
+    fn valid_urls_are_parsed() {
         for (url, servers, folder) in [
             ("zookeeper://a:1,b:2,c/locks", "a:1,b:2,c:2181", "/locks"),
             ("zookeeper://a", "a:2181", "/"),
@@ -165,7 +165,7 @@ mod tests {
 
     #[cfg(feature = "zookeeper-tls")]
     #[test]
-    fn urls_for_tls_name_ports_and_hosts_that_can_have_certificates() {
+    fn tls_urls_require_a_port_and_a_valid_host_name() {
         let settings = read("zookeeper+tls://a:1,[::1]:2/locks").unwrap();
         assert!(settings.is_secure);
         assert_eq!(settings.servers, "tcp+tls://a:1,tcp+tls://[::1]:2");
@@ -185,14 +185,14 @@ mod tests {
 
     #[cfg(not(feature = "zookeeper-tls"))]
     #[test]
-    fn tls_that_is_not_built_in_is_refused_with_the_feature() {
+    fn a_tls_url_without_the_feature_is_refused_with_the_feature_name() {
         let refused = read("zookeeper+tls://a:1").unwrap_err();
         let why = std::error::Error::source(&refused).unwrap().to_string();
         assert!(why.contains("`zookeeper-tls`"), "{why}");
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_urls_are_refused() {
         for url in [
             "zookeeper:a",
             "zookeeper://",

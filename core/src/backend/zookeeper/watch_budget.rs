@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watch_that_ended_frees_what_it_had_reserved() {
+    fn a_watch_that_ended_frees_its_part_of_the_budget() {
         let (watches, path) = (
             WatchBudget::within("/locks", CancellationToken::new()),
             "x".repeat(MAX_BYTES / 2 - 6),

@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn containers_have_plain_names_and_no_two_keys_share_one() {
+    fn a_container_name_is_escaped_and_identifies_its_key() {
         for (key, name) in [
             ("order:42", "/order:42"),
             ("a/b", "/a%2Fb"),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_of_the_server_is_not_a_container() {
+    fn reserved_and_invalid_node_names_are_not_containers() {
         for name in ["zookeeper", "%", "%4", "%zz", "%FF"] {
             assert_eq!(key_of(name), None, "{name}");
         }
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_made_holds_alone_if_it_has_a_number() {
+    fn a_foreign_node_with_a_sequence_number_counts_as_exclusive() {
         let place = QueueNode::read("_c_6f1f-lock-0000000007").unwrap();
         assert_eq!(
             (place.mode, place.number, place.owner),

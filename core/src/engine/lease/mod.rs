@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_has_ended_stays_ended_and_keeps_its_first_reason() {
+    async fn an_ended_lease_stays_ended_with_its_first_reason() {
         let lease = lease(&LockOptions::default());
         advance(TTL).await;
         assert_eq!(lease.end(EndReason::Gone), Err(EndReason::Expired));
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn renewals_do_not_reach_beyond_max_hold() {
+    async fn a_renewal_does_not_extend_a_lease_beyond_max_hold() {
         let options = LockOptions {
             max_hold: Some(Duration::from_secs(12)),
             ..LockOptions::default()

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_has_ended_since_it_came_due_is_not_renewed() {
+    async fn a_lease_that_ended_after_it_became_due_is_not_renewed() {
         let world = InProcess::new();
         let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(10), false);
         let Ok(AttemptAnswer::Granted { token, lease }) = world.attempt(&attempt).await else {

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn short_holds_one_after_another_do_not_wake_the_watchdog_each_time() {
+    async fn successive_short_leases_do_not_wake_the_watchdog_each_time() {
         let mut queue = RenewalQueue::default();
         let due_in = |seconds| LeaseInstant::now().after(Duration::from_secs(seconds));
         let first = lease();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_owner_has_one_place_whatever_is_put_back() {
+    async fn an_owner_has_one_queue_entry_even_after_a_put_back() {
         let mut queue = RenewalQueue::default();
         let lease = lease();
         let due = LeaseInstant::now();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_a_lease_has_become_is_not_forgotten_with_it() {
+    async fn forgetting_a_downgraded_lease_keeps_its_shared_lease() {
         let mut queue = RenewalQueue::default();
         let (old, due) = (lease(), LeaseInstant::now());
         queue.add(&old, due);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_came_since_the_last_look_is_seen_by_whatever_looks() {
+    async fn each_operation_sees_leases_added_since_the_last_one() {
         let soon = LeaseInstant::now().after(Duration::from_secs(1));
         let with_newcomer = || {
             let (mut queue, lease) = (RenewalQueue::default(), lease());
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_alarm_that_has_rung_is_over() {
+    async fn an_alarm_is_cleared_when_its_time_has_passed() {
         let mut queue = RenewalQueue::default();
         let lease = lease();
         let due = LeaseInstant::now().after(Duration::from_secs(10));

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn looks_are_moved_together_and_never_made_late() {
+    async fn renewals_are_aligned_to_common_ticks_and_never_delayed() {
         let aligner = TickAligner::begin();
         for length in [1, 50, 299, 30_000, 300_000].map(Duration::from_millis) {
             let (mut ticks, mut last) = (0, None);
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn leases_of_different_lengths_share_strokes() {
+    async fn leases_of_different_lengths_share_ticks() {
         let aligner = TickAligner::begin();
         let due = |millis| aligner.begun.after(Duration::from_millis(millis));
         let long = aligner.tick_before(due(20_000), Duration::from_secs(60));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lease_of_much_less_than_its_ttl_is_renewed_soon() {
+    async fn a_lease_granted_shorter_than_its_ttl_is_renewed_earlier() {
         let (aligner, ttl) = (TickAligner::begin(), Duration::from_secs(30));
         for (granted, soonest, latest) in [
             (ttl, ttl / 4, ttl / 3),
@@ -173,14 +173,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_look_for_ever_stays_one() {
+    async fn a_tick_for_the_maximum_duration_does_not_overflow() {
         let aligner = TickAligner::begin();
         let never = LeaseInstant::now().after(Duration::MAX);
         assert!(!aligner.tick_before(never, Duration::MAX).has_passed());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_a_failure_the_next_try_follows_soon_and_sooner_towards_the_end() {
+    async fn retries_of_a_failed_renewal_are_faster_near_the_deadline() {
         let ms = Duration::from_millis;
         for (ttl, left, whole) in [
             (ms(2_000), ms(1_978), ms(100)),
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_ends_before_it_would_be_renewed_is_looked_at_when_it_ends() {
+    async fn a_lease_that_ends_before_its_renewal_is_checked_at_its_end() {
         let (aligner, second) = (TickAligner::begin(), Duration::from_secs(1));
         let mut capped = lease(second * 30);
         let options = LockOptions {

@@ -11,15 +11,7 @@ local function admit_token(mark, token)
     end
   end
   -- The newest token is written again, too, because a server that rejects writes (READONLY, NOREPLICAS) may not know a
-  -- newer token. The server checks for OOM after these errors. So if it replies with OOM, it accepts writes, and
-  -- already has this token.
+  -- newer token. OOM is no exception, because Valkey 9.1 checks for OOM before these errors.
   local written = redis.pcall('SET', mark, token)
-  if written.err then
-    -- Before version 7.0, the error begins with the script position.
-    local why = written.err:gsub('^@user_script: %d+: ', '')
-    if newest ~= token or not why:find('^%-?OOM') then
-      return written
-    end
-  end
-  return token
+  return written.err and written or token
 end

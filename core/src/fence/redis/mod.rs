@@ -275,14 +275,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_named_by_prefix_and_resource() {
+    fn the_key_of_a_last_seen_token_contains_prefix_and_resource() {
         let name = |resource| mark(&Key::new("fence:", resource).unwrap());
         assert_eq!(name("file:report"), "{fence:file:report}:lh1:mark");
         assert_eq!(name("{42}:report"), "fence:{42}:report:lh1:mark");
     }
 
     #[test]
-    fn no_two_resources_have_one_mark() {
+    fn different_resources_have_different_last_seen_token_keys() {
         let resources = ["a", "{a}", "{a}:b", "b:{a}", "{a", "{{a}"];
         let keys = resources.iter().filter_map(|it| Key::new("", it).ok());
         let mut marks: Vec<_> = keys.map(|it| mark(&it)).collect();

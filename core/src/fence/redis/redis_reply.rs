@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_is_read_whether_or_not_the_client_knows_it_by_heart() {
+    fn ok_and_other_status_replies_are_read_as_text() {
         for (value, text) in [
             (Value::Okay, "OK"),
             (Value::SimpleString("PONG".to_owned()), "PONG"),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_number_is_one() {
+    fn only_an_integer_reply_is_read_as_an_integer() {
         assert_eq!(RedisReply::Integer(7).integer(), Some(7));
         assert_eq!(RedisReply::Status("7".to_owned()).integer(), None);
     }

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_is_the_largest_of_the_others_by_the_first() {
+    fn growth_is_the_largest_value_divided_by_the_first() {
         let names = ["2", "3", "6", "4"].map(str::to_owned);
         assert_eq!(worst(&names, |it| it.parse().ok()), Some(3.0));
         assert_eq!(worst(&names[..1], |it| it.parse().ok()), None);

@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_measured_is_nothing_met() {
+    fn empty_ledger_leaves_each_requirement_unmeasured() {
         let answers = all(&Ledger::default());
         assert!(answers.iter().all(|it| it.met.is_none()));
     }

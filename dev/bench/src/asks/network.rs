@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn round_trips_are_times_by_the_time_of_a_ping() {
+    fn round_trips_are_durations_divided_by_the_duration_of_a_ping() {
         let mut ledger = Ledger::default();
         let rows = vec![
             row(PING, PAIR, 1_000.0),

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn one_who_only_waited_makes_it_unfair() {
+    fn task_without_a_grant_makes_the_fairness_zero() {
         let mut tally = Tally::default();
         tally.add(vec![turn(0, 1, true), turn(1, 9, false)]);
         assert_eq!(tally.values(Duration::from_secs(1))[2], 0.0);

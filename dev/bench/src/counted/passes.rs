@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passes_are_counted_and_nothing_else() {
+    fn recorder_counts_only_local_hand_offs() {
         let passes = Passes::default();
         with_local_recorder(&passes, || {
             counter!(NAME).increment(1);

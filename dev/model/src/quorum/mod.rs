@@ -19,7 +19,7 @@
 //! | `no-ghost` | acquires expire, releases leave tombstones, and a node that lost its tombstones is away until the acquires have expired |
 //!
 //! A [`Weakening`] leaves out one rule, and shows that the rule is necessary. Two freedoms are shown to be harmless. A
-//! client may count later answers, if they are equal to its token or can be raised to it (`later-answers`). It may
+//! client may count later answers, if they are equal to its token or can be raised to it (`later-replies`). It may
 //! choose the token from any quorum of answers, or from more answers.
 //!
 //! # What is not modelled
@@ -53,7 +53,7 @@ mod trace_text;
 mod weakening;
 mod world;
 
-pub use self::explore::{counterexample, example, explore};
+pub use self::explore::{counterexample, example, explore, explore_up_to};
 pub use self::reachable::Reachable;
 pub use self::setup::{Clocks, Faults, Leases, Setup, Times};
 pub use self::setups::{large_setups, setup, setups, weakened};

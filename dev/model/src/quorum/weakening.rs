@@ -6,10 +6,10 @@ use crate::macros::weakenings;
 weakenings! {
     Agreement: "one-phase", "the largest answer of a quorum is the token, and nobody is raised to it",
         in "quorum" breaks TokensDiffer TokensGrow Fenced;
-    RaiseComparesOwner: "raise-not-mine", "a raise does not look whose lock it is",
+    RaiseComparesOwner: "raise-without-owner-check", "a raise does not look whose lock it is",
         in "quorum" breaks TokensDiffer;
-    RaiseEquals: "ack-at-least", "a raise is acknowledged if the counter is the token, or beyond it",
-        in "quorum-copies-any" breaks TokensDiffer;
+    RaiseEquals: "raise-acknowledged-above-the-token", "a raise is acknowledged if the counter is the token, or beyond it",
+        in "quorum-duplicates-any" breaks TokensDiffer;
     Majority: "half-is-enough", "half of the nodes are a quorum",
         in "four-nodes" breaks TokensDiffer TokensGrow;
     OfAllNodes: "majority-of-granted", "a majority of the nodes that have granted is a quorum",
@@ -22,13 +22,13 @@ weakenings! {
         in "quorum-restarts" breaks TokensDiffer TokensGrow;
     FloorIsTime: "hint-only", "a node draws its counter plus one or the hint, whatever its own time",
         in "quorum-restarts" breaks TokensDiffer TokensGrow;
-    HintCutOff: "hint-believed", "a node follows a hint however far it is ahead",
+    HintCutOff: "hint-without-limit", "a node follows a hint however far it is ahead",
         in "quorum-restarts" breaks TokensDiffer TokensGrow;
-    StaysAway: "back-at-once", "a node that lost its state votes at once",
+    StaysAway: "vote-immediately-after-state-loss", "a node that lost its state votes at once",
         in "quorum-restarts" breaks TokensDiffer TokensGrow;
-    AwayForHints: "back-after-clocks", "a node that lost its state votes when it was away for as long as clocks differ",
+    AwayForHints: "vote-after-clock-difference", "a node that lost its state votes when it was away for as long as clocks differ",
         in "quorum-restarts" breaks TokensDiffer TokensGrow;
-    AwayForLonger: "back-on-time", "a node that lost its state votes when it was away for exactly as long as tokens may be ahead",
+    AwayForLonger: "vote-exactly-at-the-limit", "a node that lost its state votes when it was away for exactly as long as tokens may be ahead",
         in "quorum-restarts" breaks TokensDiffer TokensGrow;
     FailoverLater: "failover-too-soon", "another server takes over although clocks differ by as long",
         in "one-server" breaks TokensDiffer TokensGrow;
@@ -38,7 +38,7 @@ weakenings! {
         in "quorum-idle" breaks TokensDiffer TokensGrow;
     Expiry: "quorum-no-expiry", "an acquire does not expire",
         in "lost-tombstones" breaks NoGhost;
-    Seal: "quorum-no-seal", "a release leaves no tombstone",
+    Seal: "quorum-no-tombstone", "a release leaves no tombstone",
         in "lost-tombstones" breaks NoGhost;
     ExtensionByQuorum: "extension-by-minority", "one node's answer extends the lease",
         in "quorum-guards" breaks Exclusion NoRevival;
@@ -50,10 +50,10 @@ weakenings! {
         in "quorum-guards" breaks Exclusion;
     DriftMargin: "quorum-no-margin", "validity leaves no margin for clocks that differ",
         in "quorum-drift" breaks Exclusion;
-    ReleaseKeepsCounter: "release-forgets", "a release deletes the counter too",
+    ReleaseKeepsCounter: "release-deletes-counter", "a release deletes the counter too",
         in "quorum-drift" breaks TokensDiffer TokensGrow;
-    AwayForTtl: "back-before-ttl", "a node that lost its state votes before all leases of that time are over",
+    AwayForTtl: "vote-before-ttl", "a node that lost its state votes before all leases of that time are over",
         in "quorum-empty-nodes" breaks Exclusion;
-    AwayForCopies: "back-before-expiry", "a node that lost its tombstones votes while copies of acquires may still come",
+    AwayForCopies: "vote-before-expiry", "a node that lost its tombstones votes while copies of acquires may still come",
         in "lost-tombstones" breaks NoGhost;
 }

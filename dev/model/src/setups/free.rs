@@ -84,7 +84,7 @@ const FREE: Setup = Setup {
 
 pub(super) const SETUPS: &[Setup] = &[
     Setup {
-        name: "late-copies",
+        name: "late-duplicates",
         about: "requests and answers late, lost and doubled; acquires dropped; processes that fall silent",
         reachable: &[
             Reachable::HandOffConfirmed,
@@ -103,7 +103,7 @@ pub(super) const SETUPS: &[Setup] = &[
         ..FREE
     },
     Setup {
-        name: "passing",
+        name: "hand-off",
         about: "the same with two tasks of one process, which pass the lock on",
         process_of: [0, 0, 0],
         reachable: &[
@@ -117,7 +117,7 @@ pub(super) const SETUPS: &[Setup] = &[
         ..FREE
     },
     Setup {
-        name: "passing-three",
+        name: "hand-off-three",
         about: "the same with three tasks of one process",
         attempts: 3,
         process_of: [0, 0, 0],
@@ -153,7 +153,7 @@ pub(super) const SETUPS: &[Setup] = &[
         ..FREE
     },
     Setup {
-        name: "deaf-processes",
+        name: "unsubscribed-processes",
         about: "the same, and processes stop listening and begin again",
         faults: Faults {
             deafness: true,
@@ -208,7 +208,7 @@ pub(super) const SETUPS: &[Setup] = &[
         ..FREE
     },
     Setup {
-        name: "old-news",
+        name: "overestimated-server-clock",
         about: "clients take the server's clock to be ahead of what it is",
         times: Times {
             news: 2,

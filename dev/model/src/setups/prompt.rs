@@ -145,7 +145,7 @@ pub(super) const SETUPS: &[Setup] = &[
         ..PROMPT
     },
     Setup {
-        name: "lost-wake-ups",
+        name: "lost-notifications",
         about: "a wake-up is lost, and one process or task dies",
         budget: Budget {
             lost_hints: 1,

@@ -51,10 +51,10 @@ macro_rules! source {
 }
 
 source!(faithful);
-source!(nobody_is_woken_after_a_turn);
-source!(nobody_is_woken_for_a_caller_that_leaves);
-source!(input_during_a_turn_is_forgotten);
-source!(a_caller_that_is_not_polled_is_not_relieved);
+source!(turn_wakes_no_caller_at_its_end);
+source!(dropped_caller_wakes_no_other_caller);
+source!(input_during_a_turn_is_ignored);
+source!(unpolled_caller_is_not_replaced);
 
 fn visit(scenario: fn()) {
     let mut builder = Builder::new();
@@ -63,50 +63,50 @@ fn visit(scenario: fn()) {
 }
 
 #[test]
-fn two_callers_are_answered() {
+fn two_concurrent_callers_get_their_replies() {
     visit(faithful::scenarios::two_ask);
 }
 
 #[test]
-fn a_caller_is_answered_though_another_leaves() {
+fn caller_gets_its_reply_although_another_is_dropped() {
     visit(faithful::scenarios::one_leaves);
 }
 
 #[test]
-fn a_caller_is_answered_though_another_is_not_polled() {
+fn caller_gets_its_reply_although_another_is_not_polled() {
     visit(faithful::scenarios::one_is_not_polled);
 }
 
 /// The mistakes, each with the scenario in which a caller waits forever.
 const MISTAKES: [(&str, fn()); 4] = [
     (
-        "nobody_is_woken_after_a_turn",
-        nobody_is_woken_after_a_turn::scenarios::two_ask,
+        "turn_wakes_no_caller_at_its_end",
+        turn_wakes_no_caller_at_its_end::scenarios::two_ask,
     ),
     (
-        "input_during_a_turn_is_forgotten",
-        input_during_a_turn_is_forgotten::scenarios::two_ask,
+        "input_during_a_turn_is_ignored",
+        input_during_a_turn_is_ignored::scenarios::two_ask,
     ),
     (
-        "nobody_is_woken_for_a_caller_that_leaves",
-        nobody_is_woken_for_a_caller_that_leaves::scenarios::one_leaves,
+        "dropped_caller_wakes_no_other_caller",
+        dropped_caller_wakes_no_other_caller::scenarios::one_leaves,
     ),
     (
-        "a_caller_that_is_not_polled_is_not_relieved",
-        a_caller_that_is_not_polled_is_not_relieved::scenarios::one_is_not_polled,
+        "unpolled_caller_is_not_replaced",
+        unpolled_caller_is_not_replaced::scenarios::one_is_not_polled,
     ),
 ];
 
 /// Runs each mistake in its own process, because a process with a deadlock may abort.
 #[test]
-fn each_mistake_is_found() {
+fn each_seeded_bug_is_found() {
     if let Ok(mistake) = env::var(MISTAKE) {
         let (_, scenario) = MISTAKES.iter().find(|(name, _)| *name == mistake).unwrap();
         return visit(*scenario);
     }
     for (mistake, _) in MISTAKES {
         let mut child = Command::new(env::current_exe().unwrap());
-        child.args(["each_mistake_is_found", "--exact", "--nocapture"]);
+        child.args(["each_seeded_bug_is_found", "--exact", "--nocapture"]);
         let output = child.env(MISTAKE, mistake).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         let found = !output.status.success() && said.contains("deadlock; threads");

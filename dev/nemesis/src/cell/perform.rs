@@ -22,7 +22,7 @@ const PROCESSES: usize = 3;
 const LUCKY: u32 = 30;
 
 /// The time until a process writes again. A dead waiter in the queue may block it for some seconds.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(400);
 
 impl Cell {
     /// Runs the cell. `prepare` is locked while tables are created.

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_proves_something_only_if_each_control_has_failed() {
+    fn run_is_conclusive_only_if_each_control_fails() {
         let count = |controls: &[Control]| unproven(controls).count();
         let (hand, pool) = (control("redis", 1, 0), control("sqlite-pool", 1, 1));
         assert_eq!(count(&[hand, pool]), 0);

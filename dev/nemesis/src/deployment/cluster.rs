@@ -14,14 +14,16 @@ use crate::BoxError;
 use crate::fault::Fault;
 
 const MASTERS: usize = 3;
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(10);
 
 pub(super) struct Cluster(ClusterRedis);
 
 impl Cluster {
     pub(super) async fn start() -> Result<Self, BoxError> {
-        Ok(Self(ClusterRedis::start_with_replicas().await?))
+        let cluster = ClusterRedis::start_with_replicas().await?;
+        cluster.watch_closely().await?;
+        Ok(Self(cluster))
     }
 
     /// Returns whether a node is a master, or a replica that is in sync.

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn one_after_another_is_allowed_and_so_is_either_order_of_two_at_once() {
+    fn concurrent_changes_are_accepted_in_either_order() {
         let (a, b) = (change("a", (1, 4), (0, "")), change("b", (3, 6), (1, "a")));
         assert_eq!(found(&[a, b], 2, "a b "), [""; 0]);
         let (a, b) = (change("a", (1, 4), (1, "b")), change("b", (3, 6), (0, "")));
@@ -158,20 +158,20 @@ mod tests {
     }
 
     #[test]
-    fn a_read_of_something_else_than_what_stands_before_is_found() {
+    fn read_that_misses_an_earlier_change_is_found() {
         let (a, b) = (change("a", (1, 2), (0, "")), change("b", (3, 6), (0, "")));
         assert_eq!(found(&[a, b], 2, "a b ").len(), 1);
     }
 
     #[test]
-    fn an_order_against_time_is_found() {
+    fn order_that_contradicts_time_is_found() {
         let (a, b) = (change("a", (1, 2), (1, "b")), change("b", (3, 6), (0, "")));
         let found = found(&[a, b], 2, "b a ");
         assert!(found[0].contains("answered before"), "{found:?}");
     }
 
     #[test]
-    fn what_was_refused_must_not_be_there_and_what_is_unknown_may() {
+    fn refused_change_must_be_absent_and_unknown_one_may_be_present() {
         let refused = [Change {
             outcome: Outcome::Refused,
             ..change("a", (1, 2), (0, ""))
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_counter_a_foreign_entry_and_one_that_is_there_twice_are_found() {
+    fn wrong_counter_and_foreign_or_duplicate_entries_are_found() {
         let a = change("a", (1, 2), (0, ""));
         assert_eq!(found(std::slice::from_ref(&a), 2, "a ").len(), 1);
         assert_eq!(found(&[], 1, "x ").len(), 1);

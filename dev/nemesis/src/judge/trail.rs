@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_confirmed_is_there_and_what_was_refused_is_not() {
+    fn confirmed_write_must_be_present_and_refused_one_absent() {
         let (a, b) = (
             change("a", 7, Outcome::Applied),
             change("b", 8, Outcome::Refused),

@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_not_done_in_time_is_dropped() {
+    async fn future_is_dropped_after_the_given_number_of_polls() {
         assert_eq!(dropped_after(1, ready(7)).await, Some(7));
         assert_eq!(dropped_after(0, ready(7)).await, None);
         let twice_pending = async { tokio::task::yield_now().await };

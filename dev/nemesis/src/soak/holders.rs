@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_must_grow_and_a_readers_may_stay() {
+    fn tokens_of_writers_must_grow_and_those_of_readers_may_repeat() {
         let (holders, tally) = (Holders::default(), Tally::default());
         for number in [1, 2, 3] {
             enter(&holders, Mode::Exclusive, number, true, &tally);

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_or_shrinks_is_well() {
+    fn constant_or_shrinking_resources_are_accepted() {
         assert_eq!(faults(|_, _| {}), [""; 0]);
         let less = |last: &mut Resources, _: &mut Counts| {
             last.heap /= 2;
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn each_leak_is_told_of() {
+    fn each_leak_is_reported() {
         type Leak = fn(&mut Resources, &mut Counts);
         let leaks: [(&str, Leak); 10] = [
             ("the heap grew", |it, _| it.heap += 50_000 * 6),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_that_are_not_yet_forgotten_cost_the_server_what_they_cost() {
+    fn memory_of_remaining_tombstones_is_not_a_leak() {
         let seals = |last: &mut Resources, _: &mut Counts| {
             last.keys.seals = 10_000;
             last.server_memory += 10_000 * SEAL;

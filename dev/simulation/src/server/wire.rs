@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_taken_whole_however_they_come() {
+    fn commands_that_arrive_byte_by_byte_are_parsed() {
         let sent = b"*2\r\n$3\r\nGET\r\n$4\r\na\r\nb\r\n*1\r\n$4\r\nPING\r\n";
         let (mut come, mut taken) = (Vec::new(), Vec::new());
         for byte in sent {

@@ -3,8 +3,11 @@
    time. Clocks that nobody can set are left alone. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
 #include <time.h>
@@ -50,3 +53,18 @@ time_t time(time_t *to) {
   if (to) *to = now.tv_sec;
   return now.tv_sec;
 }
+
+/* Valkey reads the wall clock only once a millisecond, and counts the processor's ticks in between, if the list of
+   processors says that these are constant. Without that list it reads the clock each time. */
+static FILE *opened(const char *name, const char *path, const char *mode) {
+  if (offset && !strcmp(path, "/proc/cpuinfo")) {
+    errno = ENOENT;
+    return 0;
+  }
+  FILE *(*real)(const char *, const char *) = (FILE * (*)(const char *, const char *)) dlsym(RTLD_NEXT, name);
+  return real(path, mode);
+}
+
+FILE *fopen(const char *restrict path, const char *restrict mode) { return opened("fopen", path, mode); }
+
+FILE *fopen64(const char *restrict path, const char *restrict mode) { return opened("fopen64", path, mode); }

@@ -28,7 +28,7 @@ pub(super) fn of_workspace(workspace: &Workspace) -> Result<Vec<Source>, Error> 
 pub(super) fn under(workspace: &Workspace, dir: &Path) -> Result<Vec<Source>, Error> {
     let mut paths = Vec::new();
     if dir.is_dir() {
-        collect(dir, "rs", true, &mut paths)?;
+        collect(dir, &mut paths)?;
     }
     paths.sort();
     paths
@@ -49,13 +49,8 @@ pub(super) fn read(workspace: &Workspace, path: PathBuf) -> Result<Source, Error
     }
 }
 
-/// Adds the files in a folder with this extension, including those in subfolders if `is_recursive` is set.
-pub(super) fn collect(
-    dir: &Path,
-    extension: &str,
-    is_recursive: bool,
-    paths: &mut Vec<PathBuf>,
-) -> Result<(), Error> {
+/// Adds the Rust files in a folder and its subfolders.
+fn collect(dir: &Path, paths: &mut Vec<PathBuf>) -> Result<(), Error> {
     let unreadable = |source| Error::Read {
         path: dir.to_owned(),
         source,
@@ -63,10 +58,8 @@ pub(super) fn collect(
     for entry in fs::read_dir(dir).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
         if path.is_dir() {
-            if is_recursive {
-                collect(&path, extension, true, paths)?;
-            }
-        } else if path.extension().is_some_and(|it| it == extension) {
+            collect(&path, paths)?;
+        } else if path.extension().is_some_and(|it| it == "rs") {
             paths.push(path);
         }
     }

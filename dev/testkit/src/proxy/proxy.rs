@@ -17,7 +17,7 @@ use super::which::Which;
 use crate::port::Port;
 
 /// The timeout for events that should happen soon.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A proxy on a free port of 127.0.0.1, in front of a server on another port. All its connections end when it is
 /// dropped.
@@ -140,7 +140,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Returns [`ProxyError::NotSo`] after 10 s.
+    /// Returns [`ProxyError::NotSo`] after a minute.
     pub async fn deliver_held(&self) -> Result<(), ProxyError> {
         self.shared.end_hold(true);
         let done = |stats: &Stats| stats.held == 0 && stats.delivering == 0;
@@ -162,7 +162,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Returns [`ProxyError::NotSo`] after 10 s.
+    /// Returns [`ProxyError::NotSo`] after a minute.
     pub async fn refuse(&self) -> Result<(), ProxyError> {
         self.set_listening(false, "connections are refused").await
     }
@@ -171,7 +171,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Returns [`ProxyError::NotSo`] after 10 s.
+    /// Returns [`ProxyError::NotSo`] after a minute.
     pub async fn accept(&self) -> Result<(), ProxyError> {
         self.set_listening(true, "connections are accepted").await
     }
@@ -193,7 +193,7 @@ impl Proxy {
     ///
     /// # Errors
     ///
-    /// Returns [`ProxyError::NotSo`] with `what` after 10 s.
+    /// Returns [`ProxyError::NotSo`] with `what` after a minute.
     pub async fn until(
         &self,
         what: &str,

@@ -11,11 +11,16 @@ use crate::resp::Value;
 
 const MASTERS: usize = 3;
 const SLOTS: usize = 16_384;
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Masters that share the slots, optionally each with a replica. A replica replaces a master that does not reply for
-/// half a second. The whole failover takes two seconds.
+/// The time after which a node without a reply is down, in milliseconds. Nodes that start learn of each other as fast.
+const BROKEN: &str = "500";
+/// The same while no test has broken a node. A busy machine may not run a node for half a second.
+const CALM: &str = "60000";
+
+/// Masters that share the slots, optionally each with a replica. After [`watch_closely`](Self::watch_closely), a replica
+/// replaces a master that does not reply for half a second. The whole failover then takes two seconds.
 #[derive(Debug)]
 #[must_use = "the servers are killed when this is dropped"]
 pub struct ClusterRedis {
@@ -73,7 +78,26 @@ impl ClusterRedis {
         for (replica, master) in cluster.members.iter().skip(masters).zip(&cluster.members) {
             cluster.replicate(replica, master).await?;
         }
+        cluster.node_timeout(CALM).await?;
         Ok(cluster)
+    }
+
+    /// From now on, the nodes replace a master that does not reply for half a second. To be called before a master is
+    /// broken.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ServerError::Client`] if a node does not reply.
+    pub async fn watch_closely(&self) -> Result<(), ServerError> {
+        self.node_timeout(BROKEN).await
+    }
+
+    async fn node_timeout(&self, millis: &str) -> Result<(), ServerError> {
+        for member in &self.members {
+            let set = ["CONFIG", "SET", "cluster-node-timeout", millis];
+            member.server.client().await?.command(set).await?;
+        }
+        Ok(())
     }
 
     /// Returns a node: first the initial masters, and then their replicas in the same order.
@@ -171,7 +195,7 @@ impl Member {
         let settings = [
             ("--cluster-enabled", "yes"),
             ("--cluster-port", &bus.number().to_string()),
-            ("--cluster-node-timeout", "500"),
+            ("--cluster-node-timeout", BROKEN),
             ("--cluster-replica-validity-factor", "0"),
             ("--repl-diskless-sync-delay", "0"),
         ];

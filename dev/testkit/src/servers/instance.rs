@@ -1,6 +1,7 @@
 //! A running server program with its process, folder and port.
 
-use std::process::{Command, Stdio};
+use std::io::{self, Write};
+use std::process::{self, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -9,12 +10,12 @@ use tokio::time::sleep;
 use super::certificates::Certificates;
 use super::error::ServerError;
 use super::folder::Folder;
-use crate::install::{self, Places, Program, Server};
+use crate::install::{self, InstallError, Places, Program, Server};
 use crate::port::Port;
 use crate::processes::Process;
 
 /// The timeout for the start of a server on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The pause between two checks.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -31,11 +32,24 @@ pub struct Instance {
     pub(super) port: Port,
 }
 
+/// Finds the program of a server. If there is none, ends this process with the one line that matters, because without
+/// it each test would fail with the same line.
+fn find(server: &Server) -> Result<Program, ServerError> {
+    match install::find(server, &Places::of(server)) {
+        Err(missing @ InstallError::NotFound { .. }) => {
+            // Tests only capture what macros print.
+            drop(writeln!(io::stderr(), "\nerror: {missing}"));
+            process::exit(1)
+        }
+        found => Ok(found?),
+    }
+}
+
 impl Instance {
     pub(super) fn prepare(server: &Server) -> Result<Self, ServerError> {
         Ok(Self {
             process: Mutex::new(None),
-            program: install::find(server, &Places::of(server))?,
+            program: find(server)?,
             folder: Folder::make()?,
             port: Port::reserve().map_err(ServerError::Port)?,
         })

@@ -9,10 +9,13 @@ use tokio::net::TcpStream;
 use super::error::ServerError;
 use super::instance::{Instance, is_instance};
 use super::setup;
+use super::template::Template;
 use crate::install;
 
 const DATA: &str = "data";
 const SOCKET: &str = "mariadb.sock";
+/// The size of the log, which is copied with each new folder. The default is 96 MiB.
+const LOG_SIZE: &str = "--innodb-log-file-size=8M";
 /// The fifth byte of the server's greeting, which is the version of the protocol.
 const GREETING: u8 = 10;
 
@@ -36,7 +39,12 @@ impl MariaDbServer {
         let server = Self {
             instance: Instance::prepare(&install::MARIADB)?,
         };
-        setup::run(server.set_up())?;
+        let template = Template::of("mariadb", &server.instance.program);
+        let data = server.path(DATA);
+        if !template.copy_to(&data).await? {
+            setup::complete(server.set_up()).await?;
+            template.keep(&data).await?;
+        }
         server.launch().await?;
         Ok(server)
     }
@@ -81,6 +89,7 @@ impl MariaDbServer {
                 "--bind-address=127.0.0.1",
                 // The log is written at each commit, and synced once a second.
                 "--innodb-flush-log-at-trx-commit=2",
+                LOG_SIZE,
             ]);
         self.instance.start(command, None)?;
         let ask = async || self.greeting().await.map_err(|error| error.to_string());
@@ -97,7 +106,8 @@ impl MariaDbServer {
         );
         command
             .arg("--no-defaults")
-            .arg("--auth-root-authentication-method=normal");
+            .arg("--auth-root-authentication-method=normal")
+            .arg(LOG_SIZE);
         self.add_places(&mut command);
         command
     }

@@ -31,6 +31,7 @@ mod sentinel;
 mod sentinels;
 mod settings;
 mod setup;
+mod template;
 mod zookeeper;
 mod zookeeper_builder;
 mod zookeeper_ensemble;

@@ -6,6 +6,7 @@ use std::process::Command;
 use super::error::ServerError;
 use super::instance::{Instance, is_instance};
 use super::setup;
+use super::template::Template;
 use crate::clock::ClockShim;
 use crate::install;
 
@@ -118,10 +119,17 @@ impl PostgresServer {
 
     /// Creates an empty database.
     pub(super) async fn create(&self) -> Result<(), ServerError> {
+        let template = Template::of("postgres", &self.instance.program);
+        let data = self.instance.folder.path().join(DATA);
+        self.make_data_folder()?;
+        if template.copy_to(&data).await? {
+            return Ok(());
+        }
         let mut init = self.tool("initdb");
         init.args(["--username=postgres", "--auth=trust", "--no-sync"])
             .args(["--encoding=UTF8", "--locale=C", "--pgdata", DATA]);
-        self.set_up(init).await
+        setup::complete(self.lowered(init)).await?;
+        template.keep(&data).await
     }
 
     /// Creates a copy of a running server, which becomes a replica.
@@ -181,13 +189,18 @@ impl PostgresServer {
 
     /// Runs a tool that writes the data, after emptying the folder.
     async fn set_up(&self, tool: Command) -> Result<(), ServerError> {
+        self.make_data_folder()?;
+        setup::complete(self.lowered(tool)).await
+    }
+
+    /// Makes an empty data folder.
+    fn make_data_folder(&self) -> Result<(), ServerError> {
         self.instance.folder.empty()?;
         let made = setup::data_folder(self.instance.folder.path(), DATA);
         made.map_err(|source| ServerError::Folder {
             path: self.instance.folder.path().to_owned(),
             source,
-        })?;
-        setup::complete(self.lowered(tool)).await
+        })
     }
 
     fn client_args(&self) -> [String; 3] {

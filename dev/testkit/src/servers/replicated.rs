@@ -11,7 +11,7 @@ use crate::proxy::{Direction, Proxy, Traffic};
 use crate::resp::Value;
 
 /// The timeout until a replica is in sync, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A primary and a replica. Each server has its own proxy for replication.
@@ -127,16 +127,14 @@ impl ReplicatedRedis {
 
     /// Waits until the replica is in sync. A replica that is `online` may not be in sync yet.
     async fn follow(&self) -> Result<(), ServerError> {
-        let port = self.replication_link().port().to_string();
-        let mut replica = self.replica().client().await?;
-        replica.command(["REPLICAOF", "127.0.0.1", &port]).await?;
-        let mut primary = self.primary().client().await?;
         let begin = Instant::now();
+        let mut asked = false;
         loop {
-            primary.command(["SET", "in step", "1", "PX", "1"]).await?;
-            let acknowledged = primary.command(["WAIT", "1", "100"]).await?;
-            if acknowledged == Value::Int(1) {
-                return Ok(());
+            match self.follows(&mut asked).await {
+                Ok(true) => return Ok(()),
+                // A server disconnects its clients when it changes its role.
+                Ok(false) | Err(ServerError::Client(_)) => {}
+                Err(error) => return Err(error),
             }
             if begin.elapsed() > PATIENCE {
                 let what = "the replica follows".to_owned();
@@ -146,6 +144,20 @@ impl ReplicatedRedis {
             }
             sleep(PAUSE).await;
         }
+    }
+
+    /// Makes the replica follow its primary, unless it was `asked` to before. Returns whether it has a new write.
+    async fn follows(&self, asked: &mut bool) -> Result<bool, ServerError> {
+        if !*asked {
+            let port = self.replication_link().port().to_string();
+            let mut replica = self.replica().client().await?;
+            replica.command(["REPLICAOF", "127.0.0.1", &port]).await?;
+            *asked = true;
+        }
+        let mut primary = self.primary().client().await?;
+        primary.command(["SET", "in step", "1", "PX", "1"]).await?;
+        let acknowledged = primary.command(["WAIT", "1", "100"]).await?;
+        Ok(acknowledged == Value::Int(1))
     }
 }
 

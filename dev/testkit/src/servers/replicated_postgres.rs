@@ -10,7 +10,7 @@ use super::postgres::{PostgresBuilder, PostgresServer};
 use crate::proxy::{Direction, Proxy, Traffic};
 
 /// The timeout until a replica streams, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Fails with a division by zero if no replica streams.

@@ -12,6 +12,10 @@ use crate::resp::{RawClient, RespError, Value};
 /// The name of the primary.
 pub(super) const NAME: &str = "mymaster";
 
+/// The time after which a server without a reply is down, in milliseconds, while no test has broken a server. A busy
+/// machine may not run a server for half a second.
+pub(super) const CALM: &str = "60000";
+
 const SETTINGS: &str = "sentinel.conf";
 
 /// The intervals of the Sentinels in milliseconds, as short as possible. A Sentinel demotes a promoted replica if it
@@ -142,11 +146,18 @@ impl SentinelServer {
         }
     }
 
+    /// Sets after which time a server without a reply is down, in milliseconds.
+    pub(super) async fn down_after(&self, millis: &str) -> Result<(), ServerError> {
+        let set = ["SENTINEL", "SET", NAME, "down-after-milliseconds", millis];
+        self.client().await?.command(set).await?;
+        Ok(())
+    }
+
     fn settings(&self, primary: u16, passwords: Option<(&str, &str)>) -> String {
         let mut text = format!(
             "bind 127.0.0.1\n{}\ndir {}\n\
              sentinel monitor {NAME} 127.0.0.1 {primary} 2\n\
-             sentinel down-after-milliseconds {NAME} 500\n\
+             sentinel down-after-milliseconds {NAME} {CALM}\n\
              sentinel failover-timeout {NAME} 60000\n",
             self.ports(),
             self.instance.folder.path().display(),

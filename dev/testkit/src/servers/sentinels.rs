@@ -2,23 +2,26 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::error::ServerError;
 use super::replicated::ReplicatedRedis;
-use super::sentinel::{NAME, SentinelServer};
+use super::sentinel::{CALM, NAME, SentinelServer};
 use crate::resp::Value;
 
 const COUNT: usize = 3;
 /// The timeout until the Sentinels have found each other and a replica that can be promoted.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(120);
 /// The time after which a failover is requested again. It usually takes two seconds. If each Sentinel has voted for
 /// itself, they would pause for minutes.
 const ELECTION: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
+/// The time after which the Sentinels replace a primary that a test has broken.
+const BROKEN: Duration = Duration::from_millis(500);
 
 /// Three Sentinels with the two servers that they monitor. They replace a primary that does not reply for half a
-/// second. The whole failover takes two seconds.
+/// second, if a test waits for that. Otherwise they would do so for a primary that a busy machine does not run. The
+/// whole failover takes two seconds.
 #[derive(Debug)]
 #[must_use = "the servers are killed when this is dropped"]
 pub struct SentinelRedis {
@@ -91,14 +94,19 @@ impl SentinelRedis {
         hosts.join(",")
     }
 
-    /// Waits until the Sentinels have replaced an unresponsive primary by its replica.
+    /// Waits until the Sentinels have replaced an unresponsive primary by its replica, or have completed a failover
+    /// that was requested.
     ///
     /// # Errors
     ///
-    /// Returns [`ServerError::NotSo`] after 30 s.
+    /// Returns [`ServerError::NotSo`] after two minutes.
     pub async fn until_failed_over(&self) -> Result<(), ServerError> {
         let begin = Instant::now();
         let mut pushes = 1;
+        let is_broken = !self.primary_replies().await;
+        if is_broken {
+            self.down_after(&BROKEN.as_millis().to_string()).await?;
+        }
         let port = self.pair.replica().port();
         self.until("the replica has been promoted", async || {
             // During a failover the Sentinel refuses the request. It gives up a failover after ten seconds.
@@ -116,7 +124,25 @@ impl SentinelRedis {
             Ok(agreed == COUNT && is_primary)
         })
         .await?;
+        if is_broken {
+            self.down_after(CALM).await?;
+        }
         self.pair.swap();
+        Ok(())
+    }
+
+    async fn primary_replies(&self) -> bool {
+        let ping = async {
+            let mut primary = self.pair.primary().client().await?;
+            Ok::<_, ServerError>(primary.command(["PING"]).await?)
+        };
+        matches!(timeout(BROKEN, ping).await, Ok(Ok(_)))
+    }
+
+    async fn down_after(&self, millis: &str) -> Result<(), ServerError> {
+        for sentinel in &self.sentinels {
+            sentinel.down_after(millis).await?;
+        }
         Ok(())
     }
 

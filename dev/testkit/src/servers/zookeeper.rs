@@ -20,6 +20,9 @@ const HOSTS: &str = "hosts";
 /// The timeout of one reply.
 const PATIENCE: Duration = Duration::from_millis(500);
 
+/// The number of requests after which a server without a reply does not serve.
+const TRIES: usize = 20;
+
 /// Java options with which the server starts faster than with the optimizing compiler.
 const OPTIONS: &[&str] = &[
     "-Xmx192m",
@@ -170,8 +173,14 @@ impl ZooKeeperServer {
         }
     }
 
-    /// Sends one of its four-letter commands. A starting server may accept one without ever replying.
+    /// Sends one of its four-letter commands. A starting server may accept one without ever replying, and a busy machine
+    /// replies late, so it is repeated.
     async fn ask(&self, word: &str) -> std::io::Result<String> {
+        for _ in 1..TRIES {
+            if let Ok(said) = timeout(PATIENCE, self.exchange(word)).await {
+                return said;
+            }
+        }
         timeout(PATIENCE, self.exchange(word)).await?
     }
 

@@ -12,7 +12,7 @@ use crate::proxy::{Direction, Proxy, Traffic};
 
 const NODES: usize = 3;
 /// The timeout of an election. Servers pause between their attempts, and may miss each other several times.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// An ensemble of three servers. Each server connects to the leader ports of the others through separate proxies. So a
 /// follower can be disconnected from its leader while clients stay connected to it.
@@ -81,7 +81,7 @@ impl ZooKeeperEnsemble {
     ///
     /// # Errors
     ///
-    /// Returns [`ServerError::Silent`] if there is no leader within a minute.
+    /// Returns [`ServerError::Silent`] if there is no leader within five minutes.
     pub async fn leader(&self) -> Result<usize, ServerError> {
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {

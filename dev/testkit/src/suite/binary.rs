@@ -12,23 +12,21 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::Job;
+use super::steps::CLIPPY;
 
 /// The beginning of a line that describes a test binary.
 const MARK: &str = "leasehold-test-binary ";
 
-/// The tests that call cargo, like those of trybuild. Cargo allows only one build at a time in a folder. A second build
-/// would wait, and keep another binary from running.
-const BUILDING: [&str; 1] = ["ui"];
-
-/// The binaries whose many tests mostly wait for leases to end. They get more test threads than the machine has cores.
-const WAITING: [&str; 3] = [
-    "leasehold cluster",
-    "leasehold sentinel",
-    "leasehold-sqlx backend",
+/// The binaries that take longest, which start first.
+const LONGEST: [&str; 4] = [
+    "leasehold redis",
+    "leasehold-sqlx it",
+    "leasehold-nemesis it",
+    "leasehold it",
 ];
 
-/// The number of test threads of such a binary.
-const MANY_THREADS: (&str, &str) = ("RUST_TEST_THREADS", "8");
+/// The number of test threads of each binary. It is more than the number of cores, because most tests mostly wait.
+const THREADS: (&str, &str) = ("RUST_TEST_THREADS", "6");
 
 /// A test binary, as cargo runs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +97,7 @@ impl Binary {
         let mut command = noted["command"].as_array()?.iter().map(text);
         let variables = noted["env"].as_object()?.iter();
         let variables: Option<Vec<_>> = variables
+            .filter(|(name, _)| !CLIPPY.iter().any(|it| it.0 == name.as_str()))
             .map(|(name, value)| Some((name.clone(), text(value)?)))
             .collect();
         let job = Job {
@@ -112,10 +111,9 @@ impl Binary {
             dir: PathBuf::from(text(&noted["dir"])?),
             job,
         };
-        let (name, threads) = MANY_THREADS;
-        let is_waiting = WAITING.contains(&binary.name().as_str());
+        let (name, threads) = THREADS;
         // The variable of the caller comes first.
-        if is_waiting && binary.job.env.iter().all(|it| it.0 != name) {
+        if binary.job.env.iter().all(|it| it.0 != name) {
             binary.job.env.push((name.to_owned(), threads.to_owned()));
         }
         Some(binary)
@@ -127,10 +125,11 @@ impl Binary {
         format!("{} {}", self.package, self.target)
     }
 
-    /// Returns whether its tests build something with cargo.
-    #[must_use]
-    pub fn builds(&self) -> bool {
-        BUILDING.contains(&self.target.as_str())
+    /// Returns its position in the order in which binaries start: the longest ones first.
+    pub(super) fn rank(&self) -> usize {
+        let name = self.name();
+        let at = LONGEST.iter().position(|it| *it == name);
+        at.unwrap_or(LONGEST.len())
     }
 }
 

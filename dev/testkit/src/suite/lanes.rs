@@ -25,22 +25,22 @@ enum Said {
 /// Returns how many test binaries run concurrently. It is more than the number of cores, because most tests mostly
 /// wait.
 pub(super) fn count() -> usize {
-    thread::available_parallelism().map_or(1, NonZero::get) + 2
+    thread::available_parallelism().map_or(1, NonZero::get) + 1
 }
 
 /// Runs test binaries, `lanes` concurrently. Calls `echo` with each printed line, after the name of the binary.
 pub(super) fn run(binaries: Vec<Binary>, lanes: usize, mut echo: impl FnMut(&str)) -> Vec<Done> {
-    let queue = Mutex::new(chains(binaries));
+    let mut binaries = binaries;
+    binaries.sort_by_key(Binary::rank);
+    let queue = Mutex::new(VecDeque::from(binaries));
     let (sender, said) = mpsc::channel();
     let mut done = Vec::new();
     thread::scope(|scope| {
         for _ in 0..lanes {
             let (queue, sender) = (&queue, sender.clone());
             scope.spawn(move || {
-                while let Some(chain) = next(queue) {
-                    for binary in chain {
-                        run_one(binary, &sender);
-                    }
+                while let Some(binary) = next(queue) {
+                    run_one(binary, &sender);
                 }
             });
         }
@@ -65,15 +65,7 @@ pub(super) fn run(binaries: Vec<Binary>, lanes: usize, mut echo: impl FnMut(&str
     done
 }
 
-/// Returns the binaries in the order of their start. The binaries of a chain run one after another. The binaries that
-/// build form one chain, which starts first because it is long.
-fn chains(binaries: Vec<Binary>) -> VecDeque<Vec<Binary>> {
-    let (building, others): (Vec<_>, Vec<_>) = binaries.into_iter().partition(Binary::builds);
-    let others = others.into_iter().map(|it| vec![it]);
-    std::iter::once(building).chain(others).collect()
-}
-
-fn next(queue: &Mutex<VecDeque<Vec<Binary>>>) -> Option<Vec<Binary>> {
+fn next(queue: &Mutex<VecDeque<Binary>>) -> Option<Binary> {
     let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
     queue.pop_front()
 }

@@ -1,5 +1,7 @@
 //! Executes a step.
 
+use std::fs;
+use std::hash::{DefaultHasher, Hasher};
 use std::time::{Duration, Instant};
 
 use super::steps::{Step, Work};
@@ -10,6 +12,9 @@ use crate::install;
 use crate::lint::Check;
 use crate::workspace::Workspace;
 
+/// The file with the checksum of the manifests with which their checks have last succeeded.
+const CHECKED: &str = "dev/checked-manifests";
+
 /// Executes a step. Calls `echo` with each line of the output of tests.
 pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Outcome {
     let begin = Instant::now();
@@ -18,6 +23,7 @@ pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Ou
         Work::Command(job) => command(job, workspace),
         Work::Tests(job) => tests(job, workspace, echo),
         Work::Binaries { build, runner } => binaries(build, runner, workspace, echo),
+        Work::Manifests(jobs) => manifests(jobs, workspace),
         Work::Lint(check) => lint(*check, workspace),
         Work::Impossible(why) => Ok(Outcome::of_single(vec![], vec![why.clone()], vec![])),
     };
@@ -40,6 +46,44 @@ fn command(job: &Job, workspace: &Workspace) -> Result<Outcome, Error> {
     let ran = job.run(&workspace.root, |_| {})?;
     let faults = failure(job, &ran);
     Ok(Outcome::of_single(Vec::new(), faults, ran.lines))
+}
+
+/// Runs the commands, unless the manifests are those with which they have last succeeded.
+fn manifests(jobs: &[Job], workspace: &Workspace) -> Result<Outcome, Error> {
+    let (file, now) = (workspace.root.join(CHECKED), checksum(workspace)?);
+    if fs::read_to_string(&file).is_ok_and(|checked| checked.trim() == now) {
+        let note = format!("no manifest has changed since `{CHECKED}` was written");
+        return Ok(Outcome::of_single(vec![note], Vec::new(), Vec::new()));
+    }
+    let mut outcome = Outcome::default();
+    for job in jobs {
+        let ran = job.run(&workspace.root, |_| {})?;
+        let faults = failure(job, &ran);
+        let single = Outcome::of_single(Vec::new(), faults, ran.lines);
+        outcome.passed += single.passed;
+        outcome.failed += single.failed;
+        outcome.faults.extend(single.faults);
+        outcome.output.extend(single.output);
+    }
+    if outcome.holds() {
+        fs::write(&file, now + "\n").map_err(|source| Error::Read { path: file, source })?;
+        outcome
+            .notes
+            .push(format!("commit `{CHECKED}`, which has changed"));
+    }
+    Ok(outcome)
+}
+
+/// Returns a checksum of all manifests and the lock file.
+fn checksum(workspace: &Workspace) -> Result<String, Error> {
+    let members = workspace.members.iter().map(|it| it.dir.join("Cargo.toml"));
+    let others = ["Cargo.toml", "Cargo.lock"].map(|it| workspace.root.join(it));
+    let mut hasher = DefaultHasher::new();
+    for path in members.chain(others) {
+        let text = fs::read(&path).map_err(|source| Error::Read { path, source })?;
+        hasher.write(&text);
+    }
+    Ok(format!("{:016x}", hasher.finish()))
 }
 
 fn lint(check: Check, workspace: &Workspace) -> Result<Outcome, Error> {

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_just_before_the_end_is_heard() {
+    fn output_printed_just_before_the_exit_is_read() {
         let (say, output) = mpsc::channel();
         let mut heard = Vec::new();
         let ended = || {

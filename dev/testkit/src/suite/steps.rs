@@ -7,6 +7,17 @@ use crate::error::Error;
 use crate::lint::Check;
 use crate::workspace::{Member, Workspace, cargo};
 
+/// The variables that make clippy the compiler of the workspace, with warnings as errors. `cargo clippy` sets the first
+/// two. A panic names its line without debug information, which takes a tenth of the time of the compiler.
+pub(super) const CLIPPY: [(&str, &str); 3] = [
+    ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
+    ("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__"),
+    ("CARGO_PROFILE_DEV_DEBUG", "false"),
+];
+
+/// The benchmarks build many other libraries, so they are only checked.
+const BENCH: &str = "leasehold-bench";
+
 /// A step of a test run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
@@ -33,6 +44,8 @@ pub enum Work {
         /// running it.
         runner: String,
     },
+    /// Runs commands, which must all succeed, if a manifest has changed since they last did.
+    Manifests(Vec<Job>),
     /// Checks the structure.
     Lint(Check),
     /// Fails for a reason that was known before the run.
@@ -50,23 +63,25 @@ pub fn all(workspace: &Workspace, runner: &str) -> Vec<Step> {
     for check in Check::ALL {
         steps.push(step(check.name(), Work::Lint(check)));
     }
-    steps.push(step(
-        "clippy, all features",
-        clippy("--workspace --all-targets --all-features"),
-    ));
-    let published = workspace.members.iter().filter(|it| it.publishable);
-    for member in published.clone().filter(|it| it.lib_target.is_some()) {
-        steps.extend(each_feature(member));
-    }
-    steps.push(step("docs", docs()));
-    steps.push(step("package", package(published)));
     let binaries = Work::Binaries {
-        build: tests("--lib --bins --tests --examples"),
+        build: tests("--tests --examples"),
         runner: runner.to_owned(),
     };
-    steps.push(step("tests", binaries));
+    steps.push(step("clippy and tests", binaries));
     steps.push(step("doc tests", Work::Tests(tests("--doc"))));
-    steps.extend(readme(workspace));
+    steps.push(step("docs", docs(workspace)));
+    for member in published(workspace) {
+        let sets = member.feature_sets.iter();
+        steps.extend(sets.map(|features| feature_set(member, features)));
+    }
+    let bench = linted(cargo_job(&format!(
+        "check --locked --package {BENCH} --all-targets --all-features"
+    )));
+    steps.push(step("benchmarks", Work::Command(bench)));
+    steps.push(step(
+        "manifests",
+        manifests(workspace).map_or_else(Work::Impossible, Work::Manifests),
+    ));
     steps
 }
 
@@ -91,48 +106,64 @@ pub fn select(steps: Vec<Step>, only: Option<&str>) -> Result<Vec<Step>, Error> 
     Ok(chosen)
 }
 
-/// Checks a package without features, and then with each single feature.
-fn each_feature(member: &Member) -> Vec<Step> {
+/// Checks a package with a set of features that can break alone.
+fn feature_set(member: &Member, features: &str) -> Step {
     let package = &member.name;
-    let bare = format!("--package {package} --no-default-features");
-    let mut steps = vec![step(&format!("features: {package}, none"), clippy(&bare))];
-    for feature in &member.features {
-        let name = format!("features: {package}, {feature}");
-        let with = format!("{bare} --features {feature}");
-        steps.push(step(&name, clippy(&with)));
-    }
-    steps
+    let shown = if features.is_empty() {
+        "none"
+    } else {
+        features
+    };
+    let with = format!("--package {package} --no-default-features --features={features}");
+    step(
+        &format!("features: {package}, {shown}"),
+        Work::Command(linted(cargo_job(&format!("check --locked {with}")))),
+    )
 }
 
-/// Packages all published crates, and builds each package only from its packaged files. The profiles of this workspace do
-/// not apply to that build, so a variable switches off the debug information.
-fn package<'a>(published: impl Iterator<Item = &'a Member>) -> Work {
-    let names: String = published
+/// The checks that only a change of a manifest can break.
+fn manifests(workspace: &Workspace) -> Result<Vec<Job>, String> {
+    // The profiles of this workspace do not apply to packages, so a variable switches off the debug information.
+    let names: String = published(workspace)
         .map(|it| format!(" --package {}", it.name))
         .collect();
-    let mut job = cargo_job(&format!("package --allow-dirty{names}"));
-    job.env
+    let mut package = cargo_job(&format!("package --allow-dirty{names}"));
+    package
+        .env
         .push(("CARGO_PROFILE_DEV_DEBUG".to_owned(), "false".to_owned()));
-    Work::Command(job)
+    let alone = |member: &Member| {
+        linted(cargo_job(&format!(
+            "check --locked --tests --package {}",
+            member.name
+        )))
+    };
+    let members = workspace.members.iter().map(alone);
+    let programs = readme(workspace)?;
+    Ok(members.chain([package]).chain(programs).collect())
 }
 
-fn readme(workspace: &Workspace) -> Vec<Step> {
-    let lines = fs::read_to_string(workspace.root.join("README.md"))
-        .map_err(|error| format!("README.md cannot be read: {error}"))
-        .and_then(|text| commands(&text).map_err(|error| error.to_string()));
-    match lines {
-        Ok(lines) => lines
-            .into_iter()
-            .map(|line| {
-                let name = format!("readme: {line}");
-                step(
-                    &name,
-                    Work::Command(Job::new("sh", ["-c".to_owned(), line])),
-                )
-            })
-            .collect(),
-        Err(why) => vec![step("readme", Work::Impossible(why))],
+/// Returns the commands in the README, which run a program of the workspace.
+fn readme(workspace: &Workspace) -> Result<Vec<Job>, String> {
+    let text = fs::read_to_string(workspace.root.join("README.md"))
+        .map_err(|error| format!("README.md cannot be read: {error}"))?;
+    let lines = commands(&text).map_err(|error| error.to_string())?;
+    let jobs = lines.into_iter();
+    Ok(jobs
+        .map(|line| Job::new("sh", ["-c".to_owned(), line]))
+        .collect())
+}
+
+fn published(workspace: &Workspace) -> impl Iterator<Item = &Member> {
+    workspace.members.iter().filter(|it| it.publishable)
+}
+
+/// Makes clippy the compiler of the workspace, with warnings as errors. The compiled code can be run, so the workspace
+/// is compiled once instead of twice.
+fn linted(mut job: Job) -> Job {
+    for (name, value) in CLIPPY {
+        job.env.push((name.to_owned(), value.to_owned()));
     }
+    job
 }
 
 fn step(name: &str, work: Work) -> Step {
@@ -150,18 +181,19 @@ fn command(words: &str) -> Work {
     Work::Command(cargo_job(words))
 }
 
-fn clippy(what: &str) -> Work {
-    command(&format!("clippy --locked {what} -- -D warnings"))
-}
-
 fn tests(what: &str) -> Job {
-    cargo_job(&format!(
-        "test --locked --workspace --all-features --no-fail-fast {what}"
-    ))
+    linted(cargo_job(&format!(
+        "test --locked --workspace --exclude={BENCH} --all-features --no-fail-fast {what}"
+    )))
 }
 
-fn docs() -> Work {
-    let mut job = cargo_job("doc --locked --workspace --no-deps --all-features");
+fn docs(workspace: &Workspace) -> Work {
+    let names: String = published(workspace)
+        .map(|it| format!(" --package {}", it.name))
+        .collect();
+    let mut job = linted(cargo_job(&format!(
+        "doc --locked --no-deps --all-features{names}"
+    )));
     job.env
         .push(("RUSTDOCFLAGS".to_owned(), "-D warnings".to_owned()));
     Work::Command(job)

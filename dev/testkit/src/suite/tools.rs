@@ -24,6 +24,11 @@ pub(super) fn find() -> Result<Vec<String>, Error> {
             &["clippy", "--version"],
             "rustup component add clippy",
         )?,
+        version(
+            "clippy-driver",
+            &["--version"],
+            "add the folder of cargo to PATH",
+        )?,
     ])
 }
 

@@ -59,7 +59,7 @@ fn beside_in(
 }
 
 #[test]
-fn what_each_says_is_echoed_and_added_up() -> Outcome {
+fn output_of_each_binary_is_echoed_and_its_results_are_summed() -> Outcome {
     let (outcome, echoed) = beside(&[("house one", GOOD), ("house two", GOOD)])?;
     assert!(outcome.holds(), "{outcome:?}");
     assert_eq!((outcome.passed, outcome.failed), (6, 0));
@@ -97,7 +97,7 @@ fn a_failed_test_is_named_with_its_binary() -> Outcome {
 }
 
 #[test]
-fn a_binary_that_dies_fails_beside_those_which_do_not() -> Outcome {
+fn killed_binary_fails_and_the_others_pass() -> Outcome {
     let dead = "echo 'test result: ok. 1 passed; 0 failed; 0 ignored'; kill -9 $$";
     let (outcome, _) = beside(&[("house dead", dead), ("house good", GOOD)])?;
     assert_eq!((outcome.passed, outcome.failed), (4, 1));
@@ -134,7 +134,7 @@ fn a_binary_that_does_not_start_fails() -> Outcome {
 }
 
 #[test]
-fn ignored_tests_fail() -> Outcome {
+fn ignored_tests_count_as_failed() -> Outcome {
     let ignoring = "echo 'test result: ok. 3 passed; 0 failed; 2 ignored'";
     let (outcome, _) = beside(&[("house it", ignoring), ("house good", GOOD)])?;
     assert_eq!((outcome.passed, outcome.failed), (6, 2));
@@ -143,7 +143,7 @@ fn ignored_tests_fail() -> Outcome {
 }
 
 #[test]
-fn no_binary_fails() -> Outcome {
+fn build_without_test_binaries_fails() -> Outcome {
     let dir = TempDir::new()?;
     // This happens if another runner has run the binaries.
     let (outcome, _) = done(Job::new("sh", ["-c", GOOD]), dir.path());
@@ -153,7 +153,7 @@ fn no_binary_fails() -> Outcome {
 }
 
 #[test]
-fn a_build_that_fails_is_shown_as_one_would_type_it() -> Outcome {
+fn failed_build_is_reported_with_its_command_line() -> Outcome {
     let dir = TempDir::new()?;
     let build = Job::new("sh", ["-c", "echo error; exit 101"]);
     let (outcome, echoed) = done(build, dir.path());
@@ -174,7 +174,7 @@ fn meet(own: &str, other: &str) -> String {
 }
 
 #[test]
-fn two_run_at_once() -> Outcome {
+fn two_binaries_run_concurrently() -> Outcome {
     let (one, two) = (meet("one", "two"), meet("two", "one"));
     let (outcome, _) = beside(&[("house one", &one), ("house two", &two)])?;
     assert!(outcome.holds(), "{outcome:?}");
@@ -190,8 +190,8 @@ fn counted(most: usize) -> String {
 }
 
 #[test]
-fn no_more_than_the_lanes_run_at_once() -> Outcome {
-    let lanes = thread::available_parallelism()?.get() + 2;
+fn number_of_concurrent_binaries_is_limited() -> Outcome {
+    let lanes = thread::available_parallelism()?.get() + 1;
     let script = counted(lanes);
     let (outcome, _) = beside(&vec![("house", script.as_str()); 3 * lanes])?;
     assert!(outcome.holds(), "{outcome:?}");
@@ -200,32 +200,32 @@ fn no_more_than_the_lanes_run_at_once() -> Outcome {
 }
 
 #[test]
-fn those_which_build_run_one_after_another() -> Outcome {
-    let script = counted(1);
-    let all = ["core ui", "macros ui", "layer ui"].map(|name| (name, script.as_str()));
-    let (outcome, _) = beside(&all)?;
-    assert!(outcome.holds(), "{outcome:?}");
-    Ok(())
-}
-
-#[test]
-fn a_binary_that_mostly_waits_gets_more_test_threads_unless_the_caller_sets_them() -> Outcome {
+fn binary_gets_more_test_threads_than_cores_unless_the_caller_sets_them() -> Outcome {
     let script = format!("echo \"threads: $RUST_TEST_THREADS\"\n{GOOD}");
-    for (variables, name, has_many) in [
-        ("", "leasehold-sqlx backend", true),
-        ("RUST_TEST_THREADS=3", "leasehold-sqlx backend", false),
-        ("", "leasehold-sqlx it", false),
-    ] {
-        let (outcome, echoed) = beside_in(variables, &[(name, &script)])?;
+    for (variables, threads) in [("", 6), ("RUST_TEST_THREADS=3", 3)] {
+        let (outcome, echoed) = beside_in(variables, &[("house", &script)])?;
         assert!(outcome.holds(), "{outcome:?}");
-        let many = format!("[{name}] threads: 8");
-        assert_eq!(echoed.contains(&many), has_many, "{echoed:#?}");
+        let line = format!("[house it] threads: {threads}");
+        assert!(echoed.contains(&line), "{echoed:#?}");
     }
     Ok(())
 }
 
 #[test]
-fn a_binary_runs_as_cargo_runs_it() -> Outcome {
+fn binary_does_not_inherit_clippy_as_its_compiler() -> Outcome {
+    let script = format!("echo \"compiler: $RUSTC_WORKSPACE_WRAPPER$CLIPPY_ARGS\"\n{GOOD}");
+    let clippy = "RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings";
+    let (outcome, echoed) = beside_in(clippy, &[("house", &script)])?;
+    assert!(outcome.holds(), "{outcome:?}");
+    assert!(
+        echoed.contains(&"[house it] compiler: ".to_owned()),
+        "{echoed:#?}"
+    );
+    Ok(())
+}
+
+#[test]
+fn binary_gets_the_environment_and_directory_of_cargo() -> Outcome {
     let dir = TempDir::new()?;
     let package = dir.path().join("house");
     fs::create_dir_all(package.join("tests"))?;
@@ -266,7 +266,7 @@ fn a_binary_runs_as_cargo_runs_it() -> Outcome {
 }
 
 #[test]
-fn a_binary_of_which_cargo_tells_nothing_readable_fails() -> Outcome {
+fn binary_with_an_unreadable_description_fails() -> Outcome {
     for note in [
         "",
         "{}",

@@ -9,7 +9,7 @@ use leasehold_testkit::servers::RedisServer;
 use crate::fake::Outcome;
 use crate::proxy::{Failure, NO_ANSWER, client, pair};
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Clients notice all of these faults immediately.
 const CUTS: ChaosPlan = ChaosPlan {
@@ -53,7 +53,7 @@ async fn done(server: &RedisServer, proxy: &Proxy) -> Result<usize, Failure> {
 }
 
 #[tokio::test]
-async fn cuts_happen_and_the_same_again() -> Outcome {
+async fn same_seed_repeats_the_same_cuts() -> Outcome {
     let mut all = Vec::new();
     for seed in [7, 7, 8] {
         let (server, proxy) = pair().await?;
@@ -74,7 +74,7 @@ async fn cuts_happen_and_the_same_again() -> Outcome {
 }
 
 #[tokio::test]
-async fn replies_are_lost() -> Outcome {
+async fn chaos_proxy_loses_replies_of_executed_requests() -> Outcome {
     let (server, proxy) = pair().await?;
     let plan = ChaosPlan {
         lose_reply: 0.1,
@@ -88,7 +88,7 @@ async fn replies_are_lost() -> Outcome {
 }
 
 #[tokio::test]
-async fn no_chances_are_peace() -> Outcome {
+async fn chaos_plan_with_zero_probabilities_causes_no_faults() -> Outcome {
     let (_server, proxy) = pair().await?;
     proxy.chaos(1, ChaosPlan::default());
     let fates = fates(&proxy, 100, PATIENCE).await?;

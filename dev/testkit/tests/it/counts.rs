@@ -3,7 +3,7 @@
 use leasehold_testkit::suite::Counts;
 
 #[test]
-fn reads_a_result() {
+fn result_line_is_parsed() {
     let line = "test result: FAILED. 12 passed; 3 failed; 4 ignored; 0 measured; 7 filtered out; finished in 0.52s";
     let counts = Counts {
         passed: 12,
@@ -15,13 +15,13 @@ fn reads_a_result() {
 }
 
 #[test]
-fn reads_a_coloured_result() {
+fn coloured_result_line_is_parsed() {
     let line = "test result: \u{1b}[32mok\u{1b}(B\u{1b}[m. \u{1b}[1;31m1\u{1b}[0m passed; 0 failed; 0 ignored";
     assert_eq!(Counts::of_line(line).map(|it| it.passed), Some(1));
 }
 
 #[test]
-fn other_lines_are_no_results() {
+fn other_lines_are_not_results() {
     for line in [
         "",
         "running 3 tests",
@@ -34,7 +34,7 @@ fn other_lines_are_no_results() {
 }
 
 #[test]
-fn reads_who_failed() {
+fn name_of_a_failed_test_is_parsed() {
     let names = [
         ("test a::b ... FAILED", Some("a::b")),
         (
@@ -51,7 +51,7 @@ fn reads_who_failed() {
 }
 
 #[test]
-fn adds_up_all_binaries() {
+fn results_of_all_binaries_are_summed() {
     let output = "\
      Running unittests src/lib.rs (target/debug/deps/leasehold-1)
 

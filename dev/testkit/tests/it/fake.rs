@@ -35,7 +35,7 @@ pub(crate) fn workspace(root: &Path) -> Workspace {
             }),
             dir,
             publishable: true,
-            features: vec!["default".to_owned(), "redis".to_owned()],
+            feature_sets: vec![String::new(), "redis".to_owned()],
         }],
     }
 }

@@ -28,7 +28,7 @@ fn all(frames: &mut Frames) -> Result<Vec<Vec<u8>>, NotResp> {
 }
 
 #[test]
-fn finds_messages_however_they_come() -> Result<(), NotResp> {
+fn messages_are_split_correctly_for_any_chunk_size() -> Result<(), NotResp> {
     let stream = MESSAGES.concat();
     for size in [1, 2, 3, 7, 64, stream.len()] {
         let mut frames = Frames::default();
@@ -44,7 +44,7 @@ fn finds_messages_however_they_come() -> Result<(), NotResp> {
 }
 
 #[test]
-fn gives_back_what_is_not_its_own() {
+fn bytes_of_another_protocol_are_returned() {
     let mut frames = Frames::default();
     let hello = b"\x16\x03\x01\x02\x00";
     frames.push(b"+OK\r\n");
@@ -55,7 +55,7 @@ fn gives_back_what_is_not_its_own() {
 }
 
 #[test]
-fn reads_values() {
+fn resp_values_are_parsed() {
     let text = |text: &str| Value::Text(text.as_bytes().to_vec());
     let expected = [
         text("OK"),
@@ -84,7 +84,7 @@ fn reads_values() {
 }
 
 #[test]
-fn reads_and_writes_commands() {
+fn commands_are_encoded_and_parsed() {
     let command = Command::new(["SET", "key", "two words"]);
     let bytes = command.encode();
     assert_eq!(

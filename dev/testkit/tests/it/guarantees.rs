@@ -30,7 +30,7 @@ fn faults(chapter: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
 }
 
 #[test]
-fn tests_are_found_wherever_they_are() -> Outcome {
+fn named_tests_are_found_in_each_location() -> Outcome {
     for name in [
         "house::one::alone",
         "house::it::inside",
@@ -45,7 +45,7 @@ fn tests_are_found_wherever_they_are() -> Outcome {
 }
 
 #[test]
-fn what_is_no_test_is_a_fault_with_its_place() -> Outcome {
+fn name_without_a_test_is_a_fault_with_its_line() -> Outcome {
     let cases = [
         (
             "house::one::gone",
@@ -71,7 +71,7 @@ fn what_is_no_test_is_a_fault_with_its_place() -> Outcome {
 }
 
 #[test]
-fn a_point_without_a_test_is_a_fault() -> Outcome {
+fn guarantee_without_a_test_is_a_fault() -> Outcome {
     let chapter = "//! - One. `house::one::alone`\n//! - Two. `Lost`\n//!\n//! Text. `house::nothing::here`\n";
     assert_eq!(
         faults(chapter)?,

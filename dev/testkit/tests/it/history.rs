@@ -57,7 +57,7 @@ const GOOD: [Row; 5] = [
 ];
 
 #[test]
-fn a_good_history_passes() -> Outcome {
+fn valid_history_passes() -> Outcome {
     let history = history(&GOOD)?;
     assert_eq!(history.holds().len(), 5);
     history.check()?;
@@ -65,7 +65,7 @@ fn a_good_history_passes() -> Outcome {
 }
 
 #[test]
-fn finds_two_holders_at_once() -> Outcome {
+fn concurrent_holders_are_found() -> Outcome {
     let cases: [(&[Row], &[Pair]); 5] = [
         (&[("a", 1, 0, 10, 20), ("a", 2, 0, 19, 30)], &[(0, 1)]),
         (&[("a", 1, 0, 10, 90), ("a", 2, 0, 20, 30)], &[(0, 1)]),
@@ -89,7 +89,7 @@ fn finds_two_holders_at_once() -> Outcome {
 }
 
 #[test]
-fn finds_tokens_which_do_not_increase() -> Outcome {
+fn tokens_that_do_not_increase_are_found() -> Outcome {
     let rows = [
         ("a", 5, 0, 10, 20),
         ("a", 4, 11, 30, 40),
@@ -109,7 +109,7 @@ fn finds_tokens_which_do_not_increase() -> Outcome {
 }
 
 #[test]
-fn a_hold_without_end_counts_as_long_as_it_was_seen() -> Outcome {
+fn hold_without_a_recorded_end_lasts_until_it_was_last_valid() -> Outcome {
     let recorder = Recorder::in_memory();
     let killed = recorder.granted("a", 1, Moment::now());
     let seen = Moment::now();
@@ -129,7 +129,7 @@ fn a_hold_without_end_counts_as_long_as_it_was_seen() -> Outcome {
 }
 
 #[test]
-fn files_of_several_processes_become_one_history() -> Outcome {
+fn files_of_several_processes_are_merged_into_one_history() -> Outcome {
     let dir = tempfile::tempdir()?;
     let files = ["one", "two"].map(|name| dir.path().join(name));
     let recorders = [Recorder::to_file(&files[0])?, Recorder::to_file(&files[1])?];
@@ -157,7 +157,7 @@ fn files_of_several_processes_become_one_history() -> Outcome {
 }
 
 #[test]
-fn readers_overlap_and_share_tokens_and_writers_do_not() -> Outcome {
+fn readers_may_overlap_and_share_tokens_and_writers_may_not() -> Outcome {
     let recorder = Recorder::in_memory();
     let begin = Moment::now();
     let hold = |mode, token| recorder.granted_in(mode, "a", token, Moment::now());

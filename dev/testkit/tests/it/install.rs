@@ -21,7 +21,7 @@ fn places(dir: &Path) -> Places {
 }
 
 #[test]
-fn looks_in_one_place_after_the_other() -> Outcome {
+fn server_program_is_searched_in_order_of_precedence() -> Outcome {
     let dir = tempfile::tempdir()?;
     let mut places = places(dir.path());
     let program = dir.path().join("unpacked/usr/bin/redis-server");
@@ -47,7 +47,7 @@ fn looks_in_one_place_after_the_other() -> Outcome {
 }
 
 #[test]
-fn says_what_to_do_if_there_is_none() -> Outcome {
+fn missing_server_error_contains_the_remedy() -> Outcome {
     let dir = tempfile::tempdir()?;
     let mut places = places(dir.path());
     let Err(error @ InstallError::NotFound { .. }) = find(&REDIS, &places) else {
@@ -68,7 +68,7 @@ fn says_what_to_do_if_there_is_none() -> Outcome {
 }
 
 #[test]
-fn reads_versions() {
+fn server_versions_are_parsed() {
     for (said, version) in [
         ("Redis server v=7.0.15 sha=00000000:0 bits=64", "7.0.15"),
         ("Valkey server v=8.1.0 sha=0", "8.1.0"),
@@ -87,7 +87,7 @@ fn reads_versions() {
 }
 
 #[test]
-fn the_servers_of_this_machine_run() -> Outcome {
+fn installed_servers_print_their_version() -> Outcome {
     for server in SERVERS {
         find(&server, &Places::of(&server))?.version(&server)?;
     }
@@ -95,7 +95,7 @@ fn the_servers_of_this_machine_run() -> Outcome {
 }
 
 #[test]
-fn takes_the_newest_of_the_versions() -> Outcome {
+fn newest_installed_version_is_chosen() -> Outcome {
     let dir = tempfile::tempdir()?;
     let mut places = places(dir.path());
     places.path = None;

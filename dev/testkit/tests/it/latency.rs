@@ -12,6 +12,9 @@ use crate::fake::Outcome;
 use crate::proxy::{Failure, is_cut};
 use crate::servers::at;
 
+/// The number of chunks, each of one byte.
+const CHUNKS: u8 = 20;
+
 async fn through(
     server: &RedisServer,
     delay: Duration,
@@ -36,7 +39,22 @@ async fn latency_proxy_delays_each_direction_by_a_fraction_of_a_millisecond() ->
 
 #[tokio::test]
 async fn latency_proxy_has_several_chunks_in_flight() -> Outcome {
-    const CHUNKS: u8 = 20;
+    // A proxy that waits before it reads again joins the chunks that have arrived in the meantime. A busy machine may join
+    // some, but not each time.
+    let mut joined = Vec::new();
+    while joined.len() < 10 {
+        let reads = reads_of_chunks().await?;
+        assert_eq!(reads.concat(), Vec::from_iter(0..CHUNKS));
+        if reads.len() > usize::from(CHUNKS / 2) {
+            return Ok(());
+        }
+        joined.push(reads);
+    }
+    panic!("joined each time: {joined:?}");
+}
+
+/// Sends chunks after each other, and returns what the server reads.
+async fn reads_of_chunks() -> Result<Vec<Vec<u8>>, Failure> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let proxy = LatencyProxy::start(listener.local_addr()?.port(), Duration::from_millis(100))?;
     let mut client = TcpStream::connect(at(proxy.port())).await?;
@@ -54,10 +72,7 @@ async fn latency_proxy_has_several_chunks_in_flight() -> Outcome {
             length => reads.push(buffer[..length].to_vec()),
         }
     }
-    assert_eq!(reads.concat(), Vec::from_iter(0..CHUNKS));
-    // A proxy that waits before it reads again joins the chunks that have arrived in the meantime.
-    assert!(reads.len() > usize::from(CHUNKS / 2), "{reads:?}");
-    Ok(())
+    Ok(reads)
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use leasehold_testkit::processes::{ChildProcess, Process, ProcessError, ProcessG
 
 use crate::fake::Outcome;
 
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 const NOW: Duration = Duration::from_millis(50);
 
 fn shell(script: &str) -> Result<ChildProcess, ProcessError> {
@@ -24,7 +24,7 @@ fn state(pid: u32) -> Option<char> {
 }
 
 #[tokio::test]
-async fn reads_lines_and_writes_them() -> Outcome {
+async fn lines_are_exchanged_with_a_child_process() -> Outcome {
     let mut child = ChildProcess::of("sh")
         .args(["-c", "echo \"$GREETING\"; read -r line; echo got $line"])
         .env("GREETING", "hello")
@@ -39,7 +39,7 @@ async fn reads_lines_and_writes_them() -> Outcome {
 }
 
 #[tokio::test]
-async fn an_end_of_input_can_be_told() -> Outcome {
+async fn tell_no_more_closes_the_input_of_the_process() -> Outcome {
     let mut child = shell("cat; echo end")?;
     child.tell("line")?;
     child.tell_no_more();
@@ -48,7 +48,7 @@ async fn an_end_of_input_can_be_told() -> Outcome {
 }
 
 #[tokio::test]
-async fn says_what_a_process_said_last() -> Outcome {
+async fn error_contains_the_last_output_of_an_ended_process() -> Outcome {
     let mut child = shell("echo one; echo two >&2; exit 3")?;
     assert_eq!(child.end(SOON).await?.code(), Some(3));
     let Err(error @ ProcessError::Ended { .. }) = child.line_where(SOON, |_| false).await else {
@@ -65,7 +65,7 @@ async fn says_what_a_process_said_last() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_paused_process_does_nothing() -> Outcome {
+async fn paused_process_reads_nothing_until_it_is_resumed() -> Outcome {
     let mut child = shell("while read -r line; do echo $line; done")?;
     child.pause()?;
     assert_eq!(state(child.pid()), Some('T'));
@@ -78,7 +78,7 @@ async fn a_paused_process_does_nothing() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_killed_process_is_gone_and_cannot_be_stopped() -> Outcome {
+async fn killed_process_does_not_exist_and_cannot_be_paused() -> Outcome {
     let mut child = shell("sleep 60")?;
     let pid = child.pid();
     child.pause()?;
@@ -96,7 +96,7 @@ async fn a_killed_process_is_gone_and_cannot_be_stopped() -> Outcome {
 }
 
 #[tokio::test]
-async fn one_that_ended_by_itself_cannot_be_stopped() -> Outcome {
+async fn exited_process_cannot_be_paused() -> Outcome {
     let mut child = shell("exit 0")?;
     // Nothing else waits for the end of the process.
     assert_eq!(child.next_line().await, None);
@@ -110,7 +110,7 @@ async fn one_that_ended_by_itself_cannot_be_stopped() -> Outcome {
 }
 
 #[test]
-fn one_that_is_dropped_is_killed() -> Outcome {
+fn dropped_process_is_killed() -> Outcome {
     let mut command = Command::new("sleep");
     command.arg("60");
     let process = Process::start(command)?;
@@ -122,7 +122,7 @@ fn one_that_is_dropped_is_killed() -> Outcome {
 }
 
 #[test]
-fn a_program_which_is_not_there_is_named() {
+fn missing_program_is_named_in_the_error() {
     let missing = Process::start(Command::new("no-such-program-here"));
     let error = missing.expect_err("it is not there").to_string();
     assert!(error.contains("`no-such-program-here`"), "{error}");
@@ -132,7 +132,7 @@ const PART: &str = "LEASEHOLD_TESTKIT_PART";
 
 /// This is not a test by itself, but the process that the next test kills.
 #[test]
-fn part_of_the_next() -> Outcome {
+fn child_process_of_the_killed_test() -> Outcome {
     if env::var_os(PART).is_some() {
         let folder = tempfile::tempdir()?.keep();
         std::fs::write(folder.join("file"), "")?;
@@ -146,9 +146,13 @@ fn part_of_the_next() -> Outcome {
 }
 
 #[tokio::test]
-async fn processes_and_their_folders_end_with_a_killed_test() -> Outcome {
+async fn kill_of_a_test_ends_its_processes_and_deletes_their_folders() -> Outcome {
     let mut child = ChildProcess::of(env::current_exe()?)
-        .args(["--exact", "processes::part_of_the_next", "--nocapture"])
+        .args([
+            "--exact",
+            "processes::child_process_of_the_killed_test",
+            "--nocapture",
+        ])
         .env(PART, "yes")
         .start()?;
     let line = child
@@ -172,7 +176,7 @@ async fn processes_and_their_folders_end_with_a_killed_test() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_group_is_told_and_heard_together_and_keeps_the_notes_of_the_killed() -> Outcome {
+async fn process_group_keeps_the_files_of_killed_members() -> Outcome {
     let mut group = ProcessGroup::of("sh")?;
     for _ in 0..3 {
         let script = "echo noted > $0.holds; read word; echo $word; exit $((${#word} - 2))";

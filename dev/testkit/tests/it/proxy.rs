@@ -13,7 +13,7 @@ use crate::servers::at;
 pub(crate) type Failure = Box<dyn std::error::Error>;
 
 /// The timeout for expected events.
-const SOON: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(60);
 
 /// If nothing has arrived after this time, nothing will arrive.
 pub(crate) const NO_ANSWER: Duration = Duration::from_millis(60);
@@ -47,7 +47,7 @@ pub(crate) fn is_cut<T>(answer: &Result<T, RespError>) -> bool {
 }
 
 #[tokio::test]
-async fn forwards_everything_at_first() -> Outcome {
+async fn new_proxy_forwards_everything() -> Outcome {
     let (server, proxy) = pair().await?;
     let mut through = client(&proxy).await?;
     let big = "x".repeat(1_000_000);
@@ -76,7 +76,7 @@ async fn forwards_everything_at_first() -> Outcome {
 }
 
 #[tokio::test]
-async fn delays_each_direction() -> Outcome {
+async fn proxy_delays_each_direction() -> Outcome {
     let (_server, proxy) = pair().await?;
     let mut client = client(&proxy).await?;
     let delay = Duration::from_millis(30);
@@ -101,7 +101,7 @@ async fn delays_each_direction() -> Outcome {
 }
 
 #[tokio::test]
-async fn loses_one_direction() -> Outcome {
+async fn proxy_drops_one_direction() -> Outcome {
     for direction in [Direction::ToServer, Direction::ToClient] {
         let (server, proxy) = pair().await?;
         let mut through = client(&proxy).await?;
@@ -122,7 +122,7 @@ async fn loses_one_direction() -> Outcome {
 }
 
 #[tokio::test]
-async fn cuts_what_is_connected() -> Outcome {
+async fn cut_closes_all_connections() -> Outcome {
     let (_server, proxy) = pair().await?;
     let (mut one, mut two) = (client(&proxy).await?, client(&proxy).await?);
     one.command(["PING"]).await?;
@@ -138,7 +138,7 @@ async fn cuts_what_is_connected() -> Outcome {
 }
 
 #[tokio::test]
-async fn refuses_and_accepts() -> Outcome {
+async fn refuse_and_accept_affect_only_new_connections() -> Outcome {
     let (_server, proxy) = pair().await?;
     let mut old = client(&proxy).await?;
     old.command(["PING"]).await?;
@@ -158,7 +158,7 @@ async fn refuses_and_accepts() -> Outcome {
 
 /// Until it executes its program, a new child process has all open files of this process, including the listener.
 #[tokio::test]
-async fn refuses_while_processes_start() -> Outcome {
+async fn proxy_refuses_connections_while_child_processes_start() -> Outcome {
     let (_server, proxy) = pair().await?;
     // The threads end with this value, even if the test fails.
     let here = Arc::new(());
@@ -188,7 +188,7 @@ async fn refuses_while_processes_start() -> Outcome {
 }
 
 #[tokio::test]
-async fn shows_what_the_server_does() -> Outcome {
+async fn proxy_closes_its_connections_when_the_server_is_killed() -> Outcome {
     let (server, proxy) = pair().await?;
     let mut through = client(&proxy).await?;
     through.command(["PING"]).await?;
@@ -202,7 +202,7 @@ async fn shows_what_the_server_does() -> Outcome {
 }
 
 #[tokio::test]
-async fn ends_with_all_its_connections() -> Outcome {
+async fn dropped_proxy_closes_all_connections() -> Outcome {
     let (_server, proxy) = pair().await?;
     let mut through = client(&proxy).await?;
     through.command(["PING"]).await?;
@@ -214,7 +214,7 @@ async fn ends_with_all_its_connections() -> Outcome {
 }
 
 #[tokio::test]
-async fn forwards_any_stream() -> Outcome {
+async fn byte_proxy_forwards_and_holds_raw_bytes() -> Outcome {
     let server = RedisServer::start().await?;
     let proxy = Proxy::start_bytes(server.port()).await?;
     let mut through = client(&proxy).await?;

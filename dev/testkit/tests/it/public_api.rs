@@ -22,7 +22,7 @@ fn faults(said: &str, source: &str) -> Result<Vec<String>, Box<dyn std::error::E
 }
 
 #[test]
-fn what_is_public_is_shown() -> Outcome {
+fn undeclared_foreign_type_in_the_public_api_is_a_fault() -> Outcome {
     let sources = [
         "pub fn f(_: other::Thing) {}",
         "pub fn f() -> Vec<other::Thing> { todo() }",
@@ -56,7 +56,7 @@ fn what_is_public_is_shown() -> Outcome {
 }
 
 #[test]
-fn what_is_private_is_not() -> Outcome {
+fn foreign_type_in_private_code_is_not_a_fault() -> Outcome {
     let sources = [
         "pub(crate) fn f(_: other::Thing) {}",
         "use other::Thing; pub fn f() { Thing::new(); }",

@@ -33,7 +33,7 @@ async fn next(client: &mut RawClient) -> Result<Option<i64>, Failure> {
 }
 
 #[tokio::test]
-async fn every_second_push_is_lost_and_no_reply() -> Outcome {
+async fn lose_pushes_drops_every_second_push_and_no_reply() -> Outcome {
     let (server, proxy) = pair().await?;
     let mut client = subscriber(&proxy).await?;
     proxy.lose_pushes(2);
@@ -57,7 +57,7 @@ async fn every_second_push_is_lost_and_no_reply() -> Outcome {
 }
 
 #[tokio::test]
-async fn pushes_are_not_taken_for_replies() -> Outcome {
+async fn pushes_are_not_counted_as_replies() -> Outcome {
     let (server, proxy) = pair().await?;
     let mut client = subscriber(&proxy).await?;
     proxy.lose_replies(Which::mentioning("lost"));
@@ -73,7 +73,7 @@ async fn pushes_are_not_taken_for_replies() -> Outcome {
 }
 
 #[tokio::test]
-async fn messages_of_the_old_protocol_are_pushes_too() -> Outcome {
+async fn resp2_messages_count_as_pushes() -> Outcome {
     let (server, proxy) = pair().await?;
     let mut client = client(&proxy).await?;
     client.command(["SUBSCRIBE", "one"]).await?;

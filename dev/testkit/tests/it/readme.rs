@@ -3,7 +3,7 @@
 use leasehold_testkit::suite::{NoCommands, commands};
 
 #[test]
-fn finds_cargo_run_in_sh_blocks() {
+fn cargo_run_commands_in_sh_blocks_are_found() {
     let text = "\
 # Leasehold
 
@@ -43,7 +43,7 @@ cargo run --bin long \\
 }
 
 #[test]
-fn none_is_an_error() {
+fn readme_without_commands_is_an_error() {
     for text in [
         "",
         "```sh\ncargo xtask test\n```",

@@ -21,7 +21,7 @@ fn refusal<T>(answer: Result<T, RespError>) -> String {
 }
 
 #[tokio::test]
-async fn serves_on_its_port_and_its_socket() -> Outcome {
+async fn redis_server_listens_on_its_port_and_its_socket() -> Outcome {
     let server = RedisServer::start().await?;
     assert_eq!(server.url(), format!("redis://127.0.0.1:{}", server.port()));
     let mut tcp = RawClient::connect(&at(server.port())).await?;
@@ -34,7 +34,7 @@ async fn serves_on_its_port_and_its_socket() -> Outcome {
 }
 
 #[tokio::test]
-async fn is_gone_when_dropped() -> Outcome {
+async fn dropped_redis_server_is_stopped() -> Outcome {
     let server = RedisServer::start().await?;
     let (port, socket) = (server.port(), server.socket());
     drop(server);
@@ -44,7 +44,7 @@ async fn is_gone_when_dropped() -> Outcome {
 }
 
 #[tokio::test]
-async fn hangs_while_paused() -> Outcome {
+async fn paused_redis_server_does_not_reply() -> Outcome {
     let server = RedisServer::start().await?;
     let patience = Duration::from_millis(50);
     server.pause()?;
@@ -59,7 +59,7 @@ async fn hangs_while_paused() -> Outcome {
 }
 
 #[tokio::test]
-async fn returns_on_the_same_port_without_its_data() -> Outcome {
+async fn restarted_redis_server_has_the_same_port_and_no_data() -> Outcome {
     let server = RedisServer::start().await?;
     let (port, pid) = (server.port(), server.pid());
     let mut client = server.client().await?;
@@ -78,7 +78,7 @@ async fn returns_on_the_same_port_without_its_data() -> Outcome {
 }
 
 #[tokio::test]
-async fn keeps_data_if_told_to() -> Outcome {
+async fn redis_server_with_keeps_data_restarts_with_its_data() -> Outcome {
     let server = RedisServer::builder().keeps_data().start().await?;
     let mut client = server.client().await?;
     client.command(["SET", "key", "value"]).await?;
@@ -92,7 +92,7 @@ async fn keeps_data_if_told_to() -> Outcome {
 }
 
 #[tokio::test]
-async fn asks_for_a_password() -> Outcome {
+async fn redis_server_requires_its_password() -> Outcome {
     let server = RedisServer::builder().password("p@ss word").start().await?;
     let port = server.port();
     assert_eq!(
@@ -108,7 +108,7 @@ async fn asks_for_a_password() -> Outcome {
 }
 
 #[tokio::test]
-async fn knows_users_and_their_rights() -> Outcome {
+async fn redis_server_enforces_the_permissions_of_users() -> Outcome {
     let server = RedisServer::builder()
         .user("locker", "secret", "~lock:* +@all -publish resetchannels")
         .start()
@@ -125,7 +125,7 @@ async fn knows_users_and_their_rights() -> Outcome {
 }
 
 #[tokio::test]
-async fn has_limits() -> Outcome {
+async fn redis_server_enforces_memory_and_database_limits() -> Outcome {
     let server = RedisServer::builder()
         .max_memory("2mb", "noeviction")
         .databases(2)
@@ -154,7 +154,7 @@ async fn has_limits() -> Outcome {
 }
 
 #[tokio::test]
-async fn says_why_it_does_not_start() -> Outcome {
+async fn failed_start_of_a_redis_server_reports_the_reason() -> Outcome {
     let failed = RedisServer::builder()
         .arg("--no-such-setting")
         .arg("1")
@@ -167,7 +167,7 @@ async fn says_why_it_does_not_start() -> Outcome {
 }
 
 #[tokio::test]
-async fn databases_answer_and_are_gone_when_dropped() -> Outcome {
+async fn database_servers_accept_connections_until_they_are_dropped() -> Outcome {
     let postgres = PostgresServer::start().await?;
     let port = postgres.port();
     assert_eq!(

@@ -39,7 +39,7 @@ async fn connect(port: u16, with: &Certificates, mutual: bool) -> Result<RawClie
 }
 
 #[tokio::test]
-async fn encrypts() -> Outcome {
+async fn tls_server_refuses_plain_and_untrusted_connections() -> Outcome {
     let server = RedisServer::builder().tls().start().await?;
     let port = server.port();
     assert_eq!(server.url(), format!("rediss://127.0.0.1:{port}"));
@@ -62,7 +62,7 @@ async fn encrypts() -> Outcome {
 }
 
 #[tokio::test]
-async fn asks_for_the_clients_certificate() -> Outcome {
+async fn mutual_tls_server_requires_a_client_certificate() -> Outcome {
     let server = RedisServer::builder().mutual_tls().start().await?;
     let certificates = server.certificates().ok_or("it has certificates")?;
     let mut client = connect(server.port(), certificates, true).await?;
@@ -75,7 +75,7 @@ async fn asks_for_the_clients_certificate() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_proxy_forwards_what_it_cannot_read() -> Outcome {
+async fn proxy_forwards_encrypted_connections() -> Outcome {
     let server = RedisServer::builder().tls().start().await?;
     let proxy = Proxy::start(server.port()).await?;
     let certificates = server.certificates().ok_or("it has certificates")?;

@@ -15,7 +15,7 @@ async fn get(server: &RedisServer, key: &str) -> Result<Value, Box<dyn std::erro
 }
 
 #[tokio::test]
-async fn what_is_held_back_from_a_replica_is_lost_with_the_primary() -> Outcome {
+async fn writes_held_back_from_a_redis_replica_are_lost_with_the_primary() -> Outcome {
     let pair = ReplicatedRedis::start().await?;
     let mut client = pair.primary().client().await?;
     client.command(["SET", "early", "1"]).await?;
@@ -37,7 +37,7 @@ async fn what_is_held_back_from_a_replica_is_lost_with_the_primary() -> Outcome 
 }
 
 #[tokio::test]
-async fn what_is_held_back_from_a_replica_can_be_let_go() -> Outcome {
+async fn writes_held_back_from_a_redis_replica_can_be_released() -> Outcome {
     let pair = ReplicatedRedis::start().await?;
     let mut client = pair.primary().client().await?;
     pair.hold();
@@ -50,13 +50,12 @@ async fn what_is_held_back_from_a_replica_can_be_let_go() -> Outcome {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn commits_that_are_held_back_from_a_replica_of_postgres_are_lost_with_the_primary() -> Outcome
-{
+async fn commits_held_back_from_a_postgres_replica_are_lost_with_the_primary() -> Outcome {
     let pair = ReplicatedPostgres::start_asynchronous().await?;
     pair.primary().query("CREATE TABLE early ()").await?;
     let begin = Instant::now();
     while let Err(error) = pair.replica().query("SELECT * FROM early").await {
-        assert!(begin.elapsed() < Duration::from_secs(20), "{error}");
+        assert!(begin.elapsed() < Duration::from_secs(60), "{error}");
     }
     pair.hold();
     pair.primary().query("CREATE TABLE late ()").await?;
@@ -86,7 +85,7 @@ async fn sentinels_replace_a_primary_that_is_killed() -> Outcome {
     redis.servers().primary().kill();
     redis.until_failed_over().await?;
     assert!(
-        begin.elapsed() < Duration::from_secs(20),
+        begin.elapsed() < Duration::from_secs(60),
         "{:?}",
         begin.elapsed()
     );
@@ -144,13 +143,14 @@ async fn a_cluster_of_any_size_serves_all_slots() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_replica_takes_its_masters_place_in_a_cluster() -> Outcome {
+async fn cluster_replica_replaces_its_killed_master() -> Outcome {
     let cluster = ClusterRedis::start_with_replicas().await?;
+    cluster.watch_closely().await?;
     cluster.server(0).kill();
     let mut replica = cluster.server(3).client().await?;
     let begin = Instant::now();
     while replica.command(["ROLE"]).await?.items()[0].text() != Some("master") {
-        assert!(begin.elapsed() < Duration::from_secs(20));
+        assert!(begin.elapsed() < Duration::from_secs(60));
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     Ok(())

@@ -10,7 +10,7 @@ const METADATA: &str = r#"{
   "workspace_root": "/house",
   "packages": [
     { "name": "leasehold", "manifest_path": "/house/core/Cargo.toml", "publish": null,
-      "features": { "redis": [], "default": ["redis"] },
+      "metadata": { "feature-sets": ["", "redis,once"] },
       "targets": [
         { "kind": ["test"], "name": "it", "src_path": "/house/core/tests/it.rs" },
         { "kind": ["lib"], "name": "lease-hold", "src_path": "/house/core/src/lib.rs" } ] },
@@ -19,14 +19,15 @@ const METADATA: &str = r#"{
   ] }"#;
 
 #[test]
-fn reads_members() -> Outcome {
+fn members_of_cargo_metadata_are_parsed() -> Outcome {
     let workspace = Workspace::parse(METADATA)?;
     assert_eq!(workspace.root, Path::new("/house"));
     let [core, dev] = workspace.members.as_slice() else {
         return Err("there are two members".into());
     };
     assert_eq!((core.name.as_str(), core.publishable), ("leasehold", true));
-    assert_eq!(core.features, ["default", "redis"]);
+    assert_eq!(core.feature_sets, ["", "redis,once"]);
+    assert!(dev.feature_sets.is_empty());
     assert_eq!(core.dir, Path::new("/house/core"));
     let library = core.lib_target.as_ref().ok_or("it has a library")?;
     assert_eq!(library.name, "lease_hold");
@@ -37,7 +38,7 @@ fn reads_members() -> Outcome {
 }
 
 #[test]
-fn says_what_is_missing() {
+fn parse_error_names_the_missing_field() {
     for (json, what) in [
         ("{}", "packages"),
         (r#"{"packages": []}"#, "workspace_root"),
@@ -49,7 +50,7 @@ fn says_what_is_missing() {
 }
 
 #[test]
-fn asks_cargo_itself() -> Outcome {
+fn workspace_is_read_from_cargo() -> Outcome {
     let workspace = Workspace::read()?;
     let ours = workspace
         .members

@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use crate::fake::Outcome;
 
 #[tokio::test]
-async fn serves_alone_and_is_gone_when_dropped() -> Outcome {
+async fn single_zookeeper_server_runs_until_it_is_dropped() -> Outcome {
     let server = ZooKeeperServer::start().await?;
     assert_eq!(server.role().await?, "standalone");
     server.restart().await?;
@@ -21,7 +21,7 @@ async fn serves_alone_and_is_gone_when_dropped() -> Outcome {
 }
 
 #[tokio::test]
-async fn a_follower_that_is_cut_off_loses_its_leader_and_finds_it_again() -> Outcome {
+async fn disconnected_zookeeper_follower_rejoins_after_reconnect() -> Outcome {
     let three = ZooKeeperServer::builder().start_three().await?;
     let (leader, follower) = (three.leader().await?, three.follower().await?);
     assert_eq!(three.nodes()[follower].role().await?, "follower");
@@ -29,7 +29,7 @@ async fn a_follower_that_is_cut_off_loses_its_leader_and_finds_it_again() -> Out
     let begin = Instant::now();
     while three.nodes()[follower].role().await.is_ok() {
         assert!(
-            begin.elapsed() < Duration::from_secs(20),
+            begin.elapsed() < Duration::from_secs(60),
             "it still follows"
         );
         sleep(Duration::from_millis(20)).await;
@@ -41,7 +41,7 @@ async fn a_follower_that_is_cut_off_loses_its_leader_and_finds_it_again() -> Out
 }
 
 #[tokio::test]
-async fn three_elect_a_leader_and_another_after_it() -> Outcome {
+async fn zookeeper_ensemble_elects_a_new_leader_after_a_kill() -> Outcome {
     let three = ZooKeeperServer::builder().start_three().await?;
     let first = three.leader().await?;
     three.nodes()[first].kill();

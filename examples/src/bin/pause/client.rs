@@ -122,7 +122,9 @@ mod tests {
     /// The control.
     #[test]
     fn faults_lose_a_deposit_with_a_plain_pool() {
-        let check = ChaosTest::new().check(async |chaos| {
+        // All faults are tried, however slow the machine is.
+        let test = ChaosTest::new().time_limit(Duration::from_secs(600));
+        let check = test.check(async |chaos| {
             deposits_are_complete(chaos, |pool| Box::new(pool)).await;
         });
         let failure = check.unwrap_err();

@@ -1,6 +1,6 @@
 //! Requests with an idempotency key: statuses, stores, transactions, and the ends of a request.
 
-mod ends;
+mod interrupted;
 mod processes;
 mod recording;
 mod site;

@@ -55,7 +55,7 @@ enum Mode {
 
 /// This is not a test by itself. The tests start it in several processes.
 #[tokio::test(flavor = "multi_thread")]
-async fn instance() {
+async fn server_process() {
     let Ok(database) = std::env::var(DATABASE) else {
         return;
     };
@@ -113,7 +113,11 @@ struct Instances {
 impl Instances {
     async fn start(&mut self) {
         let mut child = ChildProcess::of(std::env::current_exe().unwrap())
-            .args(["--exact", "idempotency::processes::instance", "--nocapture"])
+            .args([
+                "--exact",
+                "idempotency::processes::server_process",
+                "--nocapture",
+            ])
             .env(DATABASE, &self.database);
         if self.mode != Mode::WithoutLayer {
             child = child.env(REDIS, &self.redis);

@@ -87,14 +87,14 @@ where
 }
 
 #[tokio::test]
-async fn in_process() {
+async fn repeats_get_the_response_stored_in_process() {
     let locks = LockManager::in_process();
     let layer = || IdempotencyLayer::new(locks.clone(), key()).wait(WAIT);
     replays([layer(), layer()]).await;
 }
 
 #[tokio::test]
-async fn on_redis() {
+async fn repeats_get_the_response_stored_in_redis() {
     let server = RedisServer::start().await.unwrap();
     let mut layers = Vec::new();
     for _ in 0..2 {
@@ -105,27 +105,27 @@ async fn on_redis() {
 }
 
 #[tokio::test]
-async fn in_sqlite_database() {
+async fn repeats_get_the_response_stored_in_sqlite() {
     let (_layer, pool) = in_sqlite(&LockManager::in_process()).await;
     replays_in_a_database(pool).await;
 }
 
 #[tokio::test]
-async fn in_postgres() {
+async fn repeats_get_the_response_stored_in_postgres() {
     let server = PostgresServer::start().await.unwrap();
     let pool = PgPool::connect(&server.url()).await.unwrap();
     replays_in_a_database(pool).await;
 }
 
 #[tokio::test]
-async fn in_mariadb() {
+async fn repeats_get_the_response_stored_in_mariadb() {
     let server = MariaDbServer::start().await.unwrap();
     let pool = MySqlPool::connect(&server.url()).await.unwrap();
     replays_in_a_database(pool).await;
 }
 
 #[tokio::test]
-async fn where_the_locks_are_failed_requests_run_again_and_large_responses_are_refused() {
+async fn lock_backend_store_runs_failed_requests_again_and_refuses_large_responses() {
     let server = RedisServer::start().await.unwrap();
     for locks in [
         LockManager::in_process(),

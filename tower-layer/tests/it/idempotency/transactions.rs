@@ -132,7 +132,7 @@ macro_rules! transactions {
 
         // The lock is lost after the commit: the client and its repeat get the committed response.
         let short = LockManager::builder()
-            .ttl(Duration::from_millis(500))
+            .ttl(Duration::from_secs(3))
             .without_renewal();
         let short = short.build(InProcess::new()).unwrap();
         let hanging = instance(&short);

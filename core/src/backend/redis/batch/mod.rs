@@ -269,7 +269,7 @@ mod tests {
     use crate::{AttemptId, Key};
 
     #[tokio::test]
-    async fn a_carrier_that_ends_leaves_to_the_next_what_was_gathered_since() {
+    async fn dropping_a_used_batch_sender_leaves_newer_requests_to_the_next() {
         let (pending, runtime) = (Arc::default(), Runtime::current().unwrap().id());
         let ask = |pending: &PendingBatches| {
             let (answer, reply) = oneshot::channel();

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn slots_have_masters_and_moves_come_first() {
+    fn a_slot_map_finds_masters_and_a_moved_slot_overrides_its_range() {
         let named = Value::BulkString(b"b".to_vec());
         let slots = Value::Array(vec![range(0, 9, Value::Nil, 1), range(10, 20, named, 2)]);
         let mut slot_map = SlotMap::read(&slots, "a").unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_without_slots_is_no_slot_map() {
+    fn a_reply_without_slots_is_not_a_slot_map() {
         for unexpected_reply in [
             Value::Nil,
             Value::Array(vec![Value::Int(1)]),
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_where_the_server_has_them() {
+    fn hash_slots_match_those_of_the_server() {
         assert_eq!(crc16(b"123456789"), 0x31C3);
         // These are the results of `CLUSTER KEYSLOT`.
         for (key, slot) in [
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_are_asked_however_many_masters_are_known() {
+    fn seeds_are_queried_even_if_many_masters_are_known() {
         let seeds = places("seed", 2);
         let asked = pick_query_nodes(places("master", 9), seeds.clone());
         assert_eq!(asked.len(), ASKED);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn everyone_has_a_turn() {
+    fn all_masters_and_seeds_are_queried_eventually() {
         let (masters, seeds) = (places("master", 9), places("seed", 9));
         let asked: HashSet<_> = (0..1_000)
             .flat_map(|_| pick_query_nodes(masters.clone(), seeds.clone()))
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_twice_and_few_are_all_asked() {
+    fn no_node_is_queried_twice_and_few_nodes_are_all_queried() {
         let three = places("member", 3);
         for (masters, seeds) in [(3, 1), (0, 3), (3, 0), (3, 3)] {
             let (masters, seeds) = (places("member", masters), places("member", seeds));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_names_the_one_that_has_the_slot() {
+    fn moved_and_ask_replies_are_parsed_as_redirections() {
         for (answer, host, port) in [
             (&b"-MOVED 5 there:7\r\n"[..], "there", 7),
             (b"-MOVED 5 :7\r\n", "here", 7),

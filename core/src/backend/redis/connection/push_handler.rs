@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_ends_once_and_those_who_wait_are_told_if_they_used_it() {
+    fn the_end_of_a_used_connection_interrupts_waiters_once() {
         let end = || PushInfo {
             kind: PushKind::Disconnection,
             data: Vec::new(),

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn many_wait_for_one_and_the_next_begins_anew() {
+    async fn concurrent_callers_share_one_task_and_a_later_one_starts_another() {
         let flight = SingleFlight::default();
         let (go, gone) = oneshot::channel::<u8>();
         let first = flight.join(async move || Ok(gone.await.unwrap()));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_runtime_that_stands_still_or_ends_keeps_nobody_elsewhere() {
+    fn a_stalled_or_ended_runtime_does_not_block_callers_on_others() {
         let flight = SingleFlight::default();
         let still = tokio::runtime::Builder::new_current_thread()
             .build()

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_provider_is_chosen_for_tls_alone() {
+    fn a_crypto_provider_is_chosen_for_a_tls_address() {
         // Other tests of this process may have set a provider.
         let address = |url: &str| url.into_connection_info().unwrap().addr().clone();
         assert!(!is_tls(&address("redis://host")));

@@ -319,7 +319,7 @@ mod tests {
     use crate::backend::redis::url;
 
     #[test]
-    fn what_is_not_told_is_left_to_the_crate() {
+    fn a_tcp_setting_that_this_module_cannot_apply_is_detected() {
         let ours = TcpSettings::default().set_nodelay(true);
         let theirs = ours.clone().set_keepalive(TcpKeepalive::new());
         assert!(has_no_hidden_setting(&ours) && has_no_hidden_setting(&theirs));
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn requests_do_not_wait_for_acknowledgements_and_settings_are_applied() {
+    async fn a_connection_has_nodelay_and_the_given_tcp_settings() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let idle = Duration::from_secs(77);
@@ -354,7 +354,7 @@ mod tests {
 
     #[cfg(any(feature = "sentinel", feature = "cluster"))]
     #[test]
-    fn another_server_is_reached_with_the_same_settings() {
+    fn the_target_of_another_server_keeps_tls_login_and_database() {
         for (url, is_tls) in [
             ("redis://u:p@a:1/3", false),
             #[cfg(feature = "tls-rustls")]

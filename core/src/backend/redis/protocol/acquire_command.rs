@@ -153,7 +153,7 @@ mod tests {
     use crate::backend::redis::protocol::keys_of;
 
     #[test]
-    fn a_cluster_is_told_of_all_keys_and_one_server_of_those_that_are_mostly_needed() {
+    fn an_acquire_names_all_keys_in_a_cluster_and_common_keys_elsewhere() {
         let attempt = Attempt::new(Key::new("", "k").unwrap(), Duration::from_secs(30), true);
         let given = Attempt::new(attempt.key.clone(), attempt.ttl, true);
         let given = given.claim(FencingToken::try_from(7).unwrap());

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_holder_has_its_label_and_its_lease() {
+    fn an_inspection_shows_the_only_holder_with_label_and_lease() {
         let owner = AttemptId::random();
         let stored = format!("{}@api-7", owner.reveal());
         let view = KeyView::read(state(&stored, "1", Vec::new())).unwrap();
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn another_reply_is_refused() {
+    fn an_unexpected_reply_is_refused() {
         for reply in [Value::Nil, Value::Array(Vec::new()), text("OK")] {
             assert!(KeyView::read(reply).is_err());
         }

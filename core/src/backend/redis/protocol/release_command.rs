@@ -103,7 +103,7 @@ mod tests {
     use crate::backend::redis::protocol::keys_of;
 
     #[test]
-    fn a_cluster_is_told_of_all_keys_and_one_server_of_those_that_are_mostly_needed() {
+    fn a_release_names_all_keys_in_a_cluster_and_common_keys_elsewhere() {
         let (owner, next) = (AttemptId::random(), AttemptId::random());
         let companion = |name: &str| format!("{{k}}:lh1:{name}");
         let named = ["k".into(), companion("queue")];

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_tells_how_a_large_reply_begins_and_no_more() {
+    fn an_error_shows_only_the_beginning_of_a_large_reply() {
         let large = "ü".repeat(1 << 20);
         let errors = [
             left(said(&large)).unwrap_err(),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_a_release_says_whether_it_held_and_what_it_passed_on() {
+    fn a_release_reply_contains_whether_it_held_and_the_hand_off_outcome() {
         let passed = HandoffOutcome::Passed(7_i64.try_into().unwrap());
         let ended = |held, outcome| ReleaseReply::Ended { held, outcome };
         for (words, means) in [
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_an_acquire_has_the_time_and_a_verdict() {
+    fn an_acquire_reply_contains_the_server_time_and_the_outcome() {
         let busy = |millis: Option<u64>, first| AcquireOutcome::Busy {
             holder_left: millis.map(Duration::from_millis),
             first,
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn leases_are_answered_by_a_digit_each_and_by_nothing_else() {
+    fn a_renewal_reply_has_exactly_one_digit_per_lease() {
         let leases = |text: &str| digits(said(text), 3);
         assert_eq!(leases("101").unwrap(), [true, false, true]);
         for unexpected_reply in ["", "10", "1010", "1x1", "-11"] {

@@ -152,7 +152,7 @@ mod tests {
     use crate::MAX_COMMAND_TIMEOUT;
 
     #[tokio::test(start_paused = true)]
-    async fn a_seal_lasts_until_the_copys_own_expiry_whatever_was_learnt_since() {
+    async fn a_tombstone_keeps_its_expiry_when_the_clock_estimate_changes() {
         let copies = UnansweredRequests::new();
         let sent = LeaseInstant::now();
         tokio::time::advance(Duration::from_secs(3)).await;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_is_noted_while_a_server_is_told_of_others_is_not_forgotten_with_them() {
+    fn forgetting_earlier_requests_keeps_one_that_was_noted_since() {
         let copies = UnansweredRequests::new();
         copies.observe_time(LeaseInstant::now(), 1_000_000);
         let (owner, expiry) = (AttemptId::random(), copies.expiry().unwrap());
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_unanswered_is_known_for_as_long_as_a_copy_may_come_and_not_for_ever() {
+    async fn an_unanswered_request_is_kept_while_a_duplicate_may_arrive() {
         const { assert!(COPIES_LAST.as_secs() > MAX_COMMAND_TIMEOUT.as_secs()) };
         let copies = UnansweredRequests::new();
         copies.observe_time(LeaseInstant::now(), 1_000_000);

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn sentinels_and_servers_have_logins_of_their_own() {
+    fn sentinels_and_servers_have_separate_logins() {
         let sentinels =
             read("redis+sentinel://u:p@a,b:7/main/2?sentinel_username=s&sentinel_password=q%26r")
                 .unwrap();
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_without_a_name_or_with_a_strange_setting_is_refused() {
+    fn a_url_without_a_name_or_with_an_unknown_setting_is_refused() {
         for (url, why) in [
             ("redis+sentinel://a,b", "name is missing"),
             (

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_majority_of_all_decides_and_no_epoch_does() {
+    fn a_majority_of_all_sentinels_decides_whatever_the_epochs_are() {
         for (named, given, elected) in [
             (1, &[(5, 1)][..], Some((5, 1))),
             (2, &[(5, 1), (5, 1)], Some((5, 1))),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn where_few_answer_they_have_to_agree() {
+    fn if_few_sentinels_reply_all_of_them_must_agree() {
         for (named, given, port) in [
             (3, &[(7, 1)][..], Some(1)),
             (5, &[(7, 1), (8, 1)], Some(1)),
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_they_say_is_told_and_breaks_no_line() {
+    fn the_displayed_votes_escape_line_breaks() {
         let mut votes = votes(3, &[(1, 6)]);
         let host = "a\nb".to_owned();
         votes.count(Primary {

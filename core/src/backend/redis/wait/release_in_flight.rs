@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_answer_to_a_release_wakes_whom_it_named() {
+    async fn the_reply_to_a_release_grants_the_lock_to_the_named_waiter() {
         let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
         let [holder, waiter] = owners();
         waiters.acquired(&key, holder);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_release_that_nobody_heard_is_noted_before_the_named_waiter_asks() {
+    async fn a_release_without_a_reply_is_noted_before_its_waiter_requests() {
         let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
         let [holder, waiter] = owners();
         waiters.acquired(&key, holder);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_grant_tells_of_the_connection_on_which_it_came() {
+    async fn a_grant_has_the_interruption_count_of_its_connection() {
         let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
         let [holder, waiter] = owners();
         waiters.interruption();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn where_copies_may_come_nobody_is_asked_for() {
+    async fn a_release_with_possible_duplicate_requests_names_no_waiter() {
         let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
         let [holder, waiter] = owners();
         waiters.acquired(&key, holder);

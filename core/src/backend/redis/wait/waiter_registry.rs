@@ -340,7 +340,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn the_first_of_a_process_is_known_and_the_next_is_told_when_it_leaves() {
+    async fn the_next_waiter_is_notified_when_the_first_waiter_leaves() {
         let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
         let owners = [(); 3].map(|()| AttemptId::random());
         drop(waiters.enter(&key, AttemptId::random(), None));
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_parked_waiter_asks_after_a_while() {
+    async fn a_parked_waiter_polls_after_the_parking_time() {
         let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
         let [holder, waiter] = [(); 2].map(|()| AttemptId::random());
         waiters.acquired(&key, holder);
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waiters_of_runtimes_that_ended_are_not_kept_for_ever() {
+    async fn waiters_of_ended_runtimes_are_removed_eventually() {
         let waiters = WaiterRegistry::new();
         for number in 0..1_000 {
             let key = Key::new("", &format!("k{number}")).unwrap();
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn queues_in_which_nobody_waits_are_not_kept_for_ever() {
+    async fn queues_without_waiters_are_removed_eventually() {
         let waiters = WaiterRegistry::new();
         for number in 0..1_000 {
             let key = Key::new("", &format!("k{number}")).unwrap();
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_that_was_away_for_long_is_registered_anew() {
+    async fn a_waiter_that_returns_after_its_waiter_lease_is_registered_again() {
         let (waiters, key, owner) = (
             WaiterRegistry::new(),
             Key::new("", "k").unwrap(),
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_message_wakes_whom_it_names_and_only_a_broken_connection_interrupts() {
+    async fn a_message_wakes_its_waiter_and_only_a_disconnect_interrupts_all() {
         let (waiters, key) = (WaiterRegistry::new(), Key::new("", "k").unwrap());
         let [named, other] = [(); 2].map(|()| AttemptId::random());
         waiters.enter(&key, named, None).keep();

@@ -100,7 +100,7 @@ pub(super) const LARGE: &[Setup] = &[
         ..RESTARTS
     },
     Setup {
-        name: "restarts-and-copies",
+        name: "restarts-and-duplicates",
         about: "a node loses all it has; every request comes as often and as late as it likes",
         faults: Faults::COPIES,
         ..RESTARTS

@@ -28,7 +28,7 @@ pub(super) const SETUPS: &[Setup] = &[
         ..Setup::FREE
     },
     Setup {
-        name: "quorum-copies",
+        name: "quorum-duplicates",
         about: "every request comes as often and as late as it likes; clocks agree, or are ahead of all tokens",
         clocks: Clocks::Rising,
         faults: Faults::COPIES,
@@ -58,7 +58,7 @@ pub(super) const SETUPS: &[Setup] = &[
         ..Setup::FREE
     },
     Setup {
-        name: "later-answers",
+        name: "later-replies",
         about: "answers that come after the token was chosen count towards its quorum, unless they are larger",
         later_answers: true,
         reachable: &[Reachable::LaterAnswerCounts, Reachable::LaterGuard],
@@ -107,7 +107,7 @@ pub(super) const SETUPS: &[Setup] = &[
 
 pub(super) const LARGE: &[Setup] = &[
     Setup {
-        name: "quorum-copies-any",
+        name: "quorum-duplicates-any",
         about: "every request comes as often and as late as it likes; clocks and hints show anything",
         faults: Faults::COPIES,
         reachable: &[

@@ -15,9 +15,10 @@ use tokio::time::sleep;
 const AFTER_ERROR: Duration = Duration::from_millis(20);
 
 pub(crate) async fn change(work: Change, url: &str, locks: &LockManager) -> Result<(), BoxError> {
+    // The first transaction connects. Its errors are expected, because the database may be down.
     match url.starts_with("postgres:") {
-        true => repeat(&work, &Pool::<Postgres>::connect(url).await?, locks).await,
-        false => repeat(&work, &Pool::<MySql>::connect(url).await?, locks).await,
+        true => repeat(&work, &Pool::<Postgres>::connect_lazy(url)?, locks).await,
+        false => repeat(&work, &Pool::<MySql>::connect_lazy(url)?, locks).await,
     }
 }
 

@@ -14,11 +14,19 @@ mod repeat;
 mod schedule;
 
 use std::env::args;
+use std::time::{Duration, Instant};
 
 use leasehold::LockManager;
 use leasehold_nemesis::BoxError;
 use leasehold_nemesis::clients::{KEY, Task};
 use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+/// The time until the first connection. A test may cut it, or restart the server, when the process has just started.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The pause after a failed connect.
+const PAUSE: Duration = Duration::from_millis(20);
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
@@ -27,10 +35,7 @@ async fn main() -> Result<(), BoxError> {
     };
     leasehold_sqlx::install_backends();
     let task = serde_json::from_str(&task)?;
-    let locks = match &task {
-        Task::Campaign(work) => work.locks.connect().await?,
-        _ => LockManager::connect(&url).await?,
-    };
+    let locks = connected(&url, &task).await?;
     match task {
         Task::Campaign(work) => campaign::campaign(work, &locks).await,
         Task::Hold(ttl) => hold::hold(&locks, ttl).await,
@@ -44,6 +49,22 @@ async fn main() -> Result<(), BoxError> {
             println!("ticket {}", guard.hand_over().await?);
             Ok(())
         }
+    }
+}
+
+/// Retries, because a server may be down at this moment. A wrong URL ends the process as well, but later.
+async fn connected(url: &str, task: &Task) -> Result<LockManager, BoxError> {
+    let begin = Instant::now();
+    loop {
+        let connected = match task {
+            Task::Campaign(work) => work.locks.connect().await,
+            _ => LockManager::connect(url).await.map_err(BoxError::from),
+        };
+        match connected {
+            Err(error) if begin.elapsed() < PATIENCE => eprintln!("no locks yet: {error}"),
+            other => return other,
+        }
+        sleep(PAUSE).await;
     }
 }
 

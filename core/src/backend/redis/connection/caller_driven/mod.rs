@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_reads() {
+    async fn a_waiting_caller_reads_its_own_reply() {
         let connection = TestConnection::here(ENDLESS).await;
         for _ in 0..3 {
             let asking = ask_in_a_task(&connection);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_of_several_reads_for_all_and_leaves_the_rest_to_the_fallback_driver() {
+    async fn the_first_caller_reads_for_others_and_then_the_fallback_driver_does() {
         let connection = TestConnection::here(ENDLESS).await;
         let (first, second) = (ask_in_a_task(&connection), ask_in_a_task(&connection));
         let third = ask_in_a_task(&connection);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_caller_that_is_not_polled_keeps_nothing_from_others() {
+    async fn a_caller_that_is_not_polled_does_not_block_other_callers() {
         let connection = TestConnection::here(PATIENCE).await;
         let mut first = Box::pin(connection.ask());
         assert!(poll!(&mut first).is_pending());
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_caller_that_is_not_polled_is_relieved_whoever_else_drives() {
+    async fn a_caller_that_is_not_polled_is_replaced_while_others_drive() {
         let connection = TestConnection::here(PATIENCE).await;
         let mut first = Box::pin(connection.ask());
         assert!(poll!(&mut first).is_pending());
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_caller_that_comes_is_not_relieved_and_nobody_is_watched_for_ever() {
+    async fn a_caller_polled_in_time_keeps_driving_and_its_watch_ends() {
         let connection = TestConnection::here(PATIENCE).await;
         for _ in 0..50 {
             let asking = ask_in_a_task(&connection);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_that_has_used_up_its_share_reads_nevertheless() {
+    fn a_caller_without_cooperative_budget_still_reads_for_others() {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let (connection, second) = runtime.block_on(async {
             let connection = TestConnection::here(ENDLESS).await;
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_caller_that_is_dropped_leaves_at_once_what_it_was_woken_for() {
+    async fn a_dropped_caller_that_was_woken_does_not_delay_other_callers() {
         let connection = TestConnection::here(ENDLESS).await;
         let mut first = Box::pin(connection.ask());
         assert!(poll!(&mut first).is_pending());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_ends_with_its_driver_whoever_else_has_it() {
+    async fn dropping_the_driver_ends_the_connection_despite_other_references() {
         let connection = TestConnection::here(ENDLESS).await;
         let fallback = connection.driver.fallback.clone();
         let (asked, server) = (connection.asked.clone(), connection.server.clone());
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_asks_is_told_of_the_end() {
+    async fn a_caller_gets_an_error_when_the_connection_ends() {
         let connection = TestConnection::here(ENDLESS).await;
         let mut first = Box::pin(connection.ask());
         assert!(poll!(&mut first).is_pending());
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_while_somebody_drives_is_seen_to() {
+    async fn a_wake_while_a_caller_drives_is_not_lost() {
         let (answer, reply) = oneshot::channel::<()>();
         let mut answer = Some(answer);
         let mut times = 0;
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_closed_while_somebody_drives_is_gone_after() {
+    async fn a_connection_closed_while_it_is_driven_is_dropped_afterwards() {
         let kept = Arc::new(());
         let (closing, to_close) = (
             Arc::clone(&kept),
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_that_panics_has_ended_and_the_caller_has_not() {
+    async fn a_panic_ends_the_connection_and_the_caller_gets_an_error() {
         let (answer, reply) = oneshot::channel::<()>();
         let mut times = 0;
         let exchange = poll_fn(move |_| {
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_lost_among_threads() {
+    fn no_reply_is_lost_with_concurrent_callers_on_threads() {
         let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let connection = TestConnection::here(ENDLESS).await;

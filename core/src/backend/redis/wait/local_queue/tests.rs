@@ -97,7 +97,7 @@ fn now(owner: AttemptId) -> (AttemptId, Wake) {
 }
 
 #[test]
-fn nobody_is_parked_for_long() {
+fn a_waiter_is_parked_for_at_most_the_parking_time() {
     let [holder, waiter] = owners();
     assert_eq!(Clocked::new().arrives(waiter), Step::Ask, "it is free");
     let mut late = Clocked::held_by(holder);
@@ -130,7 +130,7 @@ fn a_late_waiter_is_parked_for_as_long_as_the_waiter_before_it() {
 }
 
 #[test]
-fn waiters_that_were_parked_have_the_order_of_their_requests() {
+fn waiters_that_were_parked_queue_in_the_order_of_their_requests() {
     let [holder, first, second, third] = owners();
     let mut queue = Clocked::held_by(holder);
     for waiter in [first, second, third] {
@@ -148,7 +148,7 @@ fn waiters_that_were_parked_have_the_order_of_their_requests() {
 }
 
 #[test]
-fn who_may_not_be_parked_or_holds_the_lock_itself_asks_at_once() {
+fn the_holder_and_a_waiter_that_may_not_park_request_immediately() {
     let [holder, waiter] = owners();
     let mut queue = Clocked::held_by(holder);
     assert_eq!(queue.arrives(holder), Step::Ask);
@@ -160,7 +160,7 @@ fn who_may_not_be_parked_or_holds_the_lock_itself_asks_at_once() {
 }
 
 #[test]
-fn a_parked_waiter_has_the_lock_with_the_answer_to_the_release() {
+fn a_parked_waiter_receives_the_lock_with_the_reply_to_the_release() {
     let [holder, waiter, behind] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.arrives(waiter);
@@ -177,7 +177,7 @@ fn a_parked_waiter_has_the_lock_with_the_answer_to_the_release() {
 }
 
 #[test]
-fn who_is_asked_for_waits_for_the_answer_and_not_for_ever() {
+fn a_named_waiter_waits_for_the_release_reply_up_to_a_limit() {
     let [holder, waiter] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.arrives(waiter);
@@ -192,7 +192,7 @@ fn who_is_asked_for_waits_for_the_answer_and_not_for_ever() {
 }
 
 #[test]
-fn who_went_while_it_was_parked_is_not_parked_again_until_it_is_over() {
+fn a_waiter_dropped_while_parked_is_parked_again_only_after_it_left() {
     let [holder, waiter] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.arrives(waiter);
@@ -210,7 +210,7 @@ fn who_went_while_it_was_parked_is_not_parked_again_until_it_is_over() {
 }
 
 #[test]
-fn what_is_asked_for_one_that_has_gone_is_noted() {
+fn dropping_a_named_waiter_notes_the_request_made_for_it() {
     let [holder, waiter, behind] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.arrives(waiter);
@@ -224,7 +224,7 @@ fn what_is_asked_for_one_that_has_gone_is_noted() {
 }
 
 #[test]
-fn who_is_late_is_not_asked_for() {
+fn a_release_does_not_name_a_waiter_whose_parking_time_is_over() {
     let [holder, late, next] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.arrives(late);
@@ -236,7 +236,7 @@ fn who_is_late_is_not_asked_for() {
 }
 
 #[test]
-fn if_nothing_is_passed_on_all_ask_in_the_order_in_which_they_came() {
+fn without_a_hand_off_parked_waiters_request_in_arrival_order() {
     let [holder, first, second, third] = owners();
     for end in [
         ReleaseEnd::NotPassed,
@@ -262,7 +262,7 @@ fn if_nothing_is_passed_on_all_ask_in_the_order_in_which_they_came() {
 }
 
 #[test]
-fn if_nobody_can_be_asked_for_all_ask() {
+fn a_release_that_cannot_contain_a_request_wakes_parked_waiters() {
     let [holder, waiter] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.arrives(waiter);
@@ -272,7 +272,7 @@ fn if_nobody_can_be_asked_for_all_ask() {
 }
 
 #[test]
-fn only_who_has_the_lock_passes_it_on_to_the_parked() {
+fn only_the_release_of_the_holder_names_a_parked_waiter() {
     let [holder, waiter, other] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.arrives(waiter);
@@ -286,7 +286,7 @@ fn only_who_has_the_lock_passes_it_on_to_the_parked() {
 }
 
 #[test]
-fn who_is_in_line_is_named_before_the_parked_and_is_the_holder_then() {
+fn a_queued_waiter_is_named_before_parked_ones_and_becomes_the_holder() {
     let [holder, parked, in_line] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.arrives(parked);
@@ -301,7 +301,7 @@ fn who_is_in_line_is_named_before_the_parked_and_is_the_holder_then() {
 }
 
 #[test]
-fn who_waits_for_its_answer_is_named_and_woken_if_nobody_heard_the_releases() {
+fn a_requesting_waiter_is_named_and_woken_if_the_release_has_no_reply() {
     let [holder, waiter, parked] = owners();
     let mut queue = Clocked::new();
     queue.arrives(waiter);
@@ -315,7 +315,7 @@ fn who_waits_for_its_answer_is_named_and_woken_if_nobody_heard_the_releases() {
 }
 
 #[test]
-fn without_a_future_nobody_is_named_nor_who_waits_for_more_than_the_lock() {
+fn a_release_names_neither_waiters_without_a_future_nor_readers() {
     let [holder, absent, reader, next] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.queued(absent);
@@ -330,7 +330,7 @@ fn without_a_future_nobody_is_named_nor_who_waits_for_more_than_the_lock() {
 }
 
 #[test]
-fn one_that_has_left_is_granted_nothing_and_those_behind_it_ask() {
+fn a_dropped_waiter_gets_no_grant_and_parked_waiters_are_woken() {
     let [holder, gone, parked] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.queued(gone);
@@ -342,7 +342,7 @@ fn one_that_has_left_is_granted_nothing_and_those_behind_it_ask() {
 }
 
 #[test]
-fn the_first_in_line_is_told_when_the_one_before_leaves_or_is_granted_the_lock() {
+fn a_waiter_is_notified_when_it_becomes_first_in_the_queue() {
     let [holder, first, second, third] = owners();
     let mut queue = Clocked::held_by(holder);
     for waiter in [first, second, third] {
@@ -369,7 +369,7 @@ fn the_first_in_line_is_told_when_the_one_before_leaves_or_is_granted_the_lock()
 }
 
 #[test]
-fn if_the_server_has_lost_the_places_all_ask_that_had_one() {
+fn if_the_server_lost_its_queue_all_queued_waiters_are_woken() {
     let [holder, queued, requesting] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.queued(queued);
@@ -381,7 +381,7 @@ fn if_the_server_has_lost_the_places_all_ask_that_had_one() {
 }
 
 #[test]
-fn an_interruption_wakes_all_and_moves_nobody() {
+fn an_interruption_wakes_all_waiters_and_keeps_their_positions() {
     let [holder, queued, parked] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.queued(queued);
@@ -395,7 +395,7 @@ fn an_interruption_wakes_all_and_moves_nobody() {
 }
 
 #[test]
-fn who_ended_with_its_runtime_is_forgotten_when_its_place_is_over() {
+fn a_waiter_without_a_future_is_removed_after_its_waiter_lease() {
     let [holder, gone, waits, comes] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.queued(gone);
@@ -412,7 +412,7 @@ fn who_ended_with_its_runtime_is_forgotten_when_its_place_is_over() {
 }
 
 #[test]
-fn what_nobody_needs_any_more_is_forgotten() {
+fn an_abandoned_parked_waiter_is_removed_after_the_waiter_lease() {
     let [holder, gone] = owners();
     let mut queue = Clocked::held_by(holder);
     queue.arrives(gone);

@@ -1,0 +1,69 @@
+//! Which task reconnects, for which requests, and how long it may take.
+
+use std::future::IntoFuture as _;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures_util::poll;
+use leasehold::LockManager;
+use leasehold::backend::redis::Redis;
+use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
+use tokio::time::{Instant, sleep};
+
+use crate::single::server::Server;
+
+/// Connects to a server through a proxy.
+async fn linked(server: &Server) -> (Proxy, LockManager) {
+    let proxy = Proxy::start(server.inner().port()).await.unwrap();
+    let url = server.inner().url_at(proxy.port());
+    let locks = LockManager::new(Redis::connect(&url).await.unwrap());
+    (proxy, locks)
+}
+
+#[tokio::test]
+async fn a_manager_with_options_connects_by_url() {
+    let server = Server::start().await;
+    let builder = LockManager::builder().prefix("shop:");
+    let locks = builder.connect(&server.url()).await.unwrap();
+    let _guard = locks.lock("k").acquire().await.unwrap();
+    let mut exists = redis::cmd("EXISTS");
+    exists.arg("shop:k");
+    let there: bool = exists.query_async(&mut server.raw().await).await.unwrap();
+    assert!(there);
+}
+
+/// The connecting task is busy with something else, like the other branch of a `select!`.
+#[tokio::test]
+async fn a_connecting_task_that_is_not_polled_does_not_block_renewals() {
+    let server = Server::start().await;
+    let (proxy, locks) = linked(&server).await;
+    let ttl = Duration::from_secs(6);
+    let guard = locks.lock("kept").ttl(ttl).acquire().await.unwrap();
+    proxy.set(Direction::ToClient, Traffic::Drop);
+    proxy.cut();
+    let mut acquire = pin!(locks.lock("k").acquire().into_future());
+    let begun = Instant::now();
+    while begun.elapsed() < ttl / 6 {
+        assert!(poll!(&mut acquire).is_pending());
+        sleep(Duration::from_millis(1)).await;
+    }
+    proxy.pass();
+    proxy.cut();
+    sleep(ttl + ttl / 3).await;
+    assert!(guard.is_valid());
+    drop(acquire.await.unwrap());
+}
+
+#[tokio::test]
+async fn connecting_may_take_longer_than_one_renewal() {
+    let server = Server::start().await;
+    let (proxy, locks) = linked(&server).await;
+    // A renewal may take a sixth of the TTL. One reply arrives in time, but connecting needs several replies.
+    let ttl = Duration::from_secs(12);
+    let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
+    let slow = Traffic::Delay(Duration::from_millis(900));
+    proxy.set(Direction::ToClient, slow);
+    proxy.cut();
+    sleep(ttl + ttl / 3).await;
+    assert!(guard.is_valid());
+}

@@ -1,0 +1,40 @@
+//! Locks on a real Redis server.
+
+mod auxiliary_keys;
+mod batch_equivalence;
+mod batch_senders;
+mod batched_requests;
+mod batches;
+mod blocking;
+mod clock;
+mod connecting;
+mod distributed_lock;
+mod ended_connections;
+mod faults;
+mod fence;
+mod fence_connecting;
+mod fence_ttl;
+mod handoff;
+mod hold_at_least;
+mod idle_client;
+mod lock_set;
+mod once;
+mod operators;
+mod other_programs;
+mod outage;
+mod parked;
+#[cfg(feature = "credentials-provider")]
+mod password_change;
+mod pipeline;
+mod planned;
+mod privileges;
+mod renewal;
+mod rollout;
+mod server;
+mod server_errors;
+mod sharing;
+mod suite;
+mod tls;
+mod tokens;
+mod unfair;
+mod waiting;

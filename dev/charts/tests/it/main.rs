@@ -1,0 +1,4 @@
+//! Charts, timelines and their texts.
+
+mod charts;
+mod lines;

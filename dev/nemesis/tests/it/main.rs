@@ -1,0 +1,5 @@
+//! Locks and data of several processes during faults.
+
+mod matrix;
+mod processes;
+mod short_lease;

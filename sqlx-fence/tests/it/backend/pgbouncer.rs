@@ -1,0 +1,77 @@
+//! The conformance suite through `PgBouncer` in transaction mode, without prepared statements. Notifications do not arrive
+//! through it.
+
+use std::time::Duration;
+
+use leasehold::Key;
+use leasehold::backend::Backend;
+use leasehold_sqlx::{SqlBackend, ddl};
+use leasehold_testkit::servers::{PgBouncerServer, PostgresServer};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{PgPool, Postgres};
+use tokio::sync::OnceCell;
+use tokio::time::{Instant, sleep};
+
+use crate::backend::waiters::{Pair, ROUNDS, SOON};
+
+/// Returns the options of a connection to the pooler that all tests of this process share.
+async fn options() -> PgConnectOptions {
+    static SERVERS: OnceCell<(PostgresServer, PgBouncerServer)> = OnceCell::const_new();
+    let servers = SERVERS.get_or_init(async || {
+        let postgres = PostgresServer::start().await.unwrap();
+        let pooler = PgBouncerServer::start(&postgres).await.unwrap();
+        (postgres, pooler)
+    });
+    let (_, pooler) = servers.await;
+    let options: PgConnectOptions = pooler.url().parse().unwrap();
+    options.statement_cache_capacity(0)
+}
+
+async fn pool() -> PgPool {
+    let pool = PgPoolOptions::new().max_connections(5);
+    let pool = pool.connect_with(options().await).await.unwrap();
+    ddl::create_locks(&pool).await.unwrap();
+    pool
+}
+
+leasehold::conformance_tests! {
+    mod plain {
+        #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        contract, behaviour, election, hold_at_least, kinds, once, operators, sharing => {
+            let pool = pool().await;
+            async move || SqlBackend::<Postgres>::new(pool.clone())
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiter_behind_a_pooler_polls_for_a_release() {
+    let (pool, mut late) = (pool().await, Vec::new());
+    for round in 0..ROUNDS {
+        let pair = Pair::<Postgres>::queue(&pool, &format!("pooler {round}")).await;
+        let waiting = pair.wait();
+        // The listener has sent its probes, which do not arrive.
+        sleep(Duration::from_secs(6)).await;
+        let released = Instant::now();
+        pair.release().await;
+        waiting.await.unwrap();
+        if released.elapsed() < SOON {
+            return;
+        }
+        late.push(released.elapsed());
+    }
+    panic!("late in each round: {late:?}");
+}
+
+#[tokio::test]
+async fn a_refused_startup_parameter_names_the_setting_of_the_pooler() {
+    let options = options().await.options([("search_path", "locks")]);
+    let backend = SqlBackend::<Postgres>::new(PgPoolOptions::new().connect_lazy_with(options));
+    let failed = backend.inspect(&Key::new("", "k").unwrap()).await;
+    let failed = failed.unwrap_err();
+    assert!(!failed.is_temporary(), "{failed}");
+    assert!(
+        failed.to_string().contains("`ignore_startup_parameters`"),
+        "{failed}"
+    );
+}

@@ -1,0 +1,351 @@
+//! Waiters in other processes: how soon they are granted the lock after a release, and in which order.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::{FutureExt, poll};
+use leasehold::Key;
+use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, Mode};
+use leasehold_sqlx::{LockDatabase, SqlBackend};
+use sqlx::{MySql, Pool, Postgres, Sqlite, query};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, timeout};
+
+const TTL: Duration = Duration::from_secs(30);
+
+/// The time limit of a notification, and of polls without notifications. Polls with notifications are less frequent: the
+/// next one comes later than this.
+pub(crate) const SOON: Duration = Duration::from_secs(1);
+
+/// The number of rounds in which a busy machine may be late. If a waiter polled less frequently, it would be late in each.
+pub(crate) const ROUNDS: usize = 20;
+
+/// The time within which notifications arrive from the first wait on.
+const CONNECTED: Duration = Duration::from_secs(2);
+
+pub(crate) async fn take<DB: LockDatabase>(backend: &SqlBackend<DB>, attempt: &Attempt) -> Claim {
+    let answer = backend.attempt(attempt).await.unwrap();
+    let AttemptAnswer::Granted { token, .. } = answer else {
+        panic!("{answer:?}")
+    };
+    attempt.claim(token)
+}
+
+pub(crate) async fn queue<DB: LockDatabase>(backend: &SqlBackend<DB>, attempt: &Attempt) {
+    let answer = backend.attempt(attempt).await.unwrap();
+    assert!(matches!(answer, AttemptAnswer::Busy { .. }), "{answer:?}");
+}
+
+/// Waits and attempts until the lock is granted.
+pub(crate) async fn queue_for<DB: LockDatabase>(
+    backend: &SqlBackend<DB>,
+    attempt: &Attempt,
+) -> Claim {
+    loop {
+        match backend.attempt(attempt).await.unwrap() {
+            AttemptAnswer::Granted { token, .. } => return attempt.claim(token),
+            AttemptAnswer::Busy { retry_after } => {
+                let _hint = timeout(retry_after, backend.wait(attempt)).await;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// A holder, and a waiter in another process.
+pub(crate) struct Pair<DB: LockDatabase> {
+    here: SqlBackend<DB>,
+    there: SqlBackend<DB>,
+    held: Claim,
+    waiter: Attempt,
+}
+
+impl<DB: LockDatabase> Pair<DB> {
+    pub(crate) async fn queue(pool: &Pool<DB>, name: &str) -> Self {
+        let (here, there) = (SqlBackend::new(pool.clone()), SqlBackend::new(pool.clone()));
+        let key = Key::new("", name).unwrap();
+        let held = take(&here, &Attempt::new(key.clone(), TTL, false)).await;
+        let waiter = Attempt::new(key, TTL, true);
+        queue(&there, &waiter).await;
+        Self {
+            here,
+            there,
+            held,
+            waiter,
+        }
+    }
+
+    /// Waits for the lock in a task.
+    pub(crate) fn wait(&self) -> JoinHandle<()> {
+        let (there, waiter) = (self.there.clone(), self.waiter.clone());
+        tokio::spawn(async move { there.wait(&waiter).await.unwrap() })
+    }
+
+    pub(crate) async fn release(&self) {
+        self.here.release(&self.held).await.unwrap();
+    }
+}
+
+/// Checks that a release soon ends the wait of another process, also after a long wait: three times.
+async fn a_release_soon_ends_a_wait<DB: LockDatabase>(pool: &Pool<DB>) {
+    let (mut swift, mut late) = (0, Vec::new());
+    for round in 0..ROUNDS {
+        let pair = Pair::queue(pool, &format!("soon:{round}")).await;
+        let waiting = pair.wait();
+        sleep(CONNECTED).await;
+        let released = Instant::now();
+        pair.release().await;
+        waiting.await.unwrap();
+        match released.elapsed() {
+            waited if waited < SOON => swift += 1,
+            waited => late.push(waited),
+        }
+        if swift == 3 {
+            return;
+        }
+    }
+    panic!("{swift} times soon, and late: {late:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_notifies_a_waiter_on_postgres() {
+    a_release_soon_ends_a_wait::<Postgres>(&crate::backend::postgres::pool("soon").await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiter_polls_for_a_release_on_mariadb() {
+    a_release_soon_ends_a_wait::<MySql>(&crate::backend::mariadb::pool().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiter_polls_for_a_release_on_sqlite() {
+    let file = crate::backend::sqlite::LockFile::create().await;
+    a_release_soon_ends_a_wait::<Sqlite>(&file.pool).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_waiter_polls_after_its_listener_lost_the_connection() {
+    const LISTENERS: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+         WHERE application_name = $1 AND query LIKE 'LISTEN%'";
+    let mut late = Vec::new();
+    for round in 0..ROUNDS {
+        let name = format!("listener {round}");
+        let pool = crate::backend::postgres::pool(&name).await;
+        let pair = Pair::<Postgres>::queue(&pool, &name).await;
+        let waiting = pair.wait();
+        sleep(CONNECTED).await;
+        let mut ended = 0;
+        // A busy machine may connect later.
+        while ended == 0 && !waiting.is_finished() {
+            ended = query(LISTENERS)
+                .bind(&name)
+                .fetch_all(&pool)
+                .await
+                .unwrap()
+                .len();
+            sleep(Duration::from_millis(20)).await;
+        }
+        let released = Instant::now();
+        pair.release().await;
+        waiting.await.unwrap();
+        let waited = released.elapsed();
+        if ended == 1 && waited < SOON {
+            return;
+        }
+        late.push((ended, waited));
+    }
+    panic!("late in each round: {late:?}");
+}
+
+/// Checks that a waiter that does not confirm its grant delays the next waiter only until the next poll.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_waiter_loses_its_grant() {
+    let pool = crate::backend::postgres::pool("dead").await;
+    let pair = Pair::<Postgres>::queue(&pool, "dead").await;
+    let living = Attempt::new(pair.waiter.key.clone(), TTL, true);
+    let backend = SqlBackend::<Postgres>::new(pool);
+    queue(&backend, &living).await;
+    let waiting = tokio::spawn(async move { queue_for(&backend, &living).await });
+    sleep(CONNECTED).await;
+    let released = Instant::now();
+    pair.release().await;
+    waiting.await.unwrap();
+    let waited = released.elapsed();
+    // The grant lasts for 2 s, and the polls are 5 s apart. Without them, the position would last for 15 s.
+    assert!(
+        waited >= Duration::from_secs(1) && waited < Duration::from_secs(14),
+        "{waited:?}"
+    );
+}
+
+/// Checks that a waiter acquires the lock after the lease of a dead holder and the grant of a dead waiter.
+async fn a_dead_waiter_of_a_dead_holder_loses_its_grant<DB: LockDatabase>(
+    died: &SqlBackend<DB>,
+    backend: &SqlBackend<DB>,
+) {
+    const LEASE: Duration = Duration::from_millis(500);
+    let mut late = Vec::new();
+    for round in 0..ROUNDS {
+        let key = Key::new("", &format!("both dead {round}")).unwrap();
+        take(died, &Attempt::new(key.clone(), LEASE, false)).await;
+        let dead = Attempt::new(key.clone(), TTL, true);
+        let answer = died.attempt(&dead).await.unwrap();
+        if let AttemptAnswer::Granted { .. } = answer {
+            // The lease has already ended.
+            late.push(LEASE);
+            continue;
+        }
+        let living = Attempt::new(key, TTL, true);
+        let begin = Instant::now();
+        queue_for(backend, &living).await;
+        let waited = begin.elapsed();
+        // The lease, the grant of 2 s, and a poll after each of them.
+        assert!(waited >= Duration::from_secs(2), "{waited:?}");
+        if waited < LEASE + Duration::from_secs(3) {
+            return;
+        }
+        late.push(waited);
+    }
+    panic!("late in each round: {late:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_waiter_of_a_dead_holder_loses_its_grant_on_sqlite() {
+    let file = crate::backend::sqlite::LockFile::create().await;
+    let backends = [(); 2].map(|()| SqlBackend::<Sqlite>::new(file.pool.clone()));
+    a_dead_waiter_of_a_dead_holder_loses_its_grant(&backends[0], &backends[1]).await;
+}
+
+/// Checks the same while notifications arrive, because waiters then poll only every 5 s if they know of no lease.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_dead_waiter_of_a_dead_holder_loses_its_grant_on_postgres() {
+    let pool = crate::backend::postgres::pool("both dead").await;
+    let pair = Pair::<Postgres>::queue(&pool, "listening").await;
+    let listening = pair.wait();
+    sleep(CONNECTED).await;
+    a_dead_waiter_of_a_dead_holder_loses_its_grant(&pair.here, &pair.there).await;
+    listening.abort();
+}
+
+/// Checks the order of many waiters of two processes.
+async fn acquires_are_served_in_the_order_of_their_calls<DB: LockDatabase>(pool: &Pool<DB>) {
+    let key = Key::new("", "in order").unwrap();
+    let backends = [SqlBackend::new(pool.clone()), SqlBackend::new(pool.clone())];
+    let held = take(&backends[0], &Attempt::new(key.clone(), TTL, false)).await;
+    let mut waiters = Vec::new();
+    for index in 0..60 {
+        let (backend, waiter) = (
+            backends[index % 2].clone(),
+            Attempt::new(key.clone(), TTL, true),
+        );
+        queue(&backend, &waiter).await;
+        waiters.push(tokio::spawn(async move {
+            let claim = queue_for(&backend, &waiter).await;
+            backend.release(&claim).await.unwrap();
+            claim.token
+        }));
+    }
+    backends[0].release(&held).await.unwrap();
+    let mut tokens = vec![held.token];
+    for waiter in waiters {
+        tokens.push(waiter.await.unwrap());
+    }
+    assert!(tokens.is_sorted_by(|a, b| a < b), "{tokens:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiters_are_served_in_order_on_postgres() {
+    acquires_are_served_in_the_order_of_their_calls::<Postgres>(
+        &crate::backend::postgres::pool("order").await,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiters_are_served_in_order_on_mariadb() {
+    acquires_are_served_in_the_order_of_their_calls::<MySql>(
+        &crate::backend::mariadb::pool().await,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn waiters_are_served_in_order_on_sqlite() {
+    let file = crate::backend::sqlite::LockFile::create().await;
+    acquires_are_served_in_the_order_of_their_calls::<Sqlite>(&file.pool).await;
+}
+
+/// Checks that a future that is not polled any longer does not block the other tasks of its process.
+#[tokio::test]
+async fn a_stopped_task_does_not_block_other_tasks() {
+    let file = crate::backend::sqlite::LockFile::create().await;
+    let backend = SqlBackend::<Sqlite>::new(file.pool.clone());
+    let key = Key::new("", "stopped").unwrap();
+    let readers = [(); 3].map(|()| Attempt::new(key.clone(), TTL, true).in_mode(Mode::Shared));
+    // The first task has its turn, and the second task waits for its turn.
+    let (mut first, mut second) = (backend.attempt(&readers[0]), backend.attempt(&readers[1]));
+    assert!(poll!(&mut first).is_pending());
+    assert!(poll!(&mut second).is_pending());
+    let third = timeout(Duration::from_secs(5), backend.attempt(&readers[2])).await;
+    assert!(
+        matches!(third, Ok(Ok(AttemptAnswer::Granted { .. }))),
+        "{third:?}"
+    );
+    assert!(second.now_or_never().is_some());
+    let seen = backend.inspect(&key).await.unwrap();
+    assert!(seen.holders >= 2, "{seen:?}");
+}
+
+/// Checks that a task repeats its attempt if the task that wrote it was dropped.
+#[tokio::test]
+async fn a_dropped_task_does_not_block_other_tasks() {
+    let file = crate::backend::sqlite::LockFile::create().await;
+    let backend = SqlBackend::<Sqlite>::new(file.pool.clone());
+    let key = Key::new("", "dropped").unwrap();
+    let readers = [(); 3].map(|()| Attempt::new(key.clone(), TTL, true).in_mode(Mode::Shared));
+    let (mut first, mut second) = (backend.attempt(&readers[0]), backend.attempt(&readers[1]));
+    assert!(poll!(&mut first).is_pending());
+    assert!(poll!(&mut second).is_pending());
+    // The first task counts as stopped, so the third task writes the attempts of the second task and its own.
+    sleep(Duration::from_millis(300)).await;
+    let mut third = backend.attempt(&readers[2]);
+    assert!(poll!(&mut third).is_pending());
+    drop(third);
+    let second = timeout(Duration::from_secs(5), second).await;
+    assert!(
+        matches!(second, Ok(Ok(AttemptAnswer::Granted { .. }))),
+        "{second:?}"
+    );
+}
+
+/// Checks that all readers behind a writer confirm their grants before these expire.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_readers_are_granted_together() {
+    let pool = crate::backend::mariadb::pool().await;
+    let backend = SqlBackend::<MySql>::new(pool);
+    // On a busy machine, some readers may be too late in some rounds.
+    for round in 0..ROUNDS {
+        let key = Key::new("", &format!("readers {round}")).unwrap();
+        let writer = take(&backend, &Attempt::new(key.clone(), TTL, false)).await;
+        let reader = || Attempt::new(key.clone(), TTL, true).in_mode(Mode::Shared);
+        let readers: Vec<Attempt> = (0..500).map(|_| reader()).collect();
+        join_all(readers.iter().map(|it| queue(&backend, it))).await;
+        let behind = Attempt::new(key.clone(), TTL, true);
+        queue(&backend, &behind).await;
+        let granted = join_all(readers.iter().map(|it| queue_for(&backend, it)));
+        let release = async {
+            sleep(Duration::from_millis(100)).await;
+            backend.release(&writer).await.unwrap();
+        };
+        // A reader that had lost its grant would wait behind the writer.
+        let granted = timeout(Duration::from_secs(10), async {
+            tokio::join!(granted, release)
+        });
+        if let Ok((granted, ())) = granted.await {
+            assert_eq!(granted.len(), readers.len());
+            assert_eq!(backend.inspect(&key).await.unwrap().holders, 500);
+            return;
+        }
+    }
+    panic!("some readers lose their grants in each round");
+}
