@@ -182,7 +182,7 @@ async fn a_released_lock_is_reserved_for_the_notified_waiter() {
         drop(taken);
         drop(locks.lock(&name).wait(SOON).acquire().await.unwrap());
     }
-    // A node that is late keeps the lock for nobody.
+    // A late node does not reserve the lock.
     assert!(swift == 10 && overtaken <= 3, "{overtaken} of {swift}");
 }
 

@@ -38,8 +38,7 @@ async fn lease_of_300_ms_is_renewed_for_ten_seconds() {
     let stall = stall_monitor();
     let mut guard = locks.lock("k").ttl(TTL).acquire().await.unwrap();
     let mut void = Vec::new();
-    // Until so many slices without a stall were seen. If there are only stalls, that is no fault of the code, and the
-    // slices without one are judged.
+    // A slice with a stall of the machine says nothing, so it does not count. The loop ends even if there are only such.
     for slice in 0..SLICES * 30 {
         if slice - void.len() >= SLICES {
             break;

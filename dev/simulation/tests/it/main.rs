@@ -1,4 +1,4 @@
-//! The seeds of the simulation, its seeded mistakes, and its server beside a real one.
+//! The seeds of the simulation, its seeded mistakes, and a comparison of its server with a real one.
 
 mod equal;
 mod seeded_bugs;
