@@ -200,7 +200,7 @@ async fn a_refusal_after_the_node_was_created_is_cleaned_up() {
 async fn five_hundred_waiters_survive_a_cut_connection() {
     const CROWD: usize = 500;
     let scene = Scene::new().await;
-    // All repeat their requests at once, and each reply has 150 kB.
+    // All waiters repeat their requests concurrently, and each reply has 150 kB.
     let locks = patient().build(scene.after).unwrap();
     let long = format!("{}:{}", "c".repeat(300), AttemptId::random());
     let holder = scene.other.lock(&long).acquire().await.unwrap();

@@ -11,7 +11,7 @@ local function admit_token(mark, token)
     end
   end
   -- The newest token is written again, too, because a server that rejects writes (READONLY, NOREPLICAS) may not know a
-  -- newer token. OOM is no exception, because Valkey 9.1 checks for OOM before these errors.
+  -- newer token. An OOM error counts, too, because Valkey 9.1 checks for OOM before these errors.
   local written = redis.pcall('SET', mark, token)
   return written.err and written or token
 end
