@@ -27,7 +27,7 @@ async fn becomes_free(locks: &LockManager, key: &str) {
     .await;
 }
 
-/// Checks that a writer's section overlaps with no other section, and that readers' sections may overlap. All tasks
+/// Checks that a writer's section overlaps with no other section, and that two readers share the lock. All tasks
 /// must acquire the lock.
 pub async fn readers_and_a_writer_never_hold_the_lock_together<B: Backend>(
     connect: impl AsyncFn() -> B,
@@ -42,11 +42,16 @@ pub async fn readers_and_a_writer_never_hold_the_lock_together<B: Backend>(
     }
     let managers = [LockManager::new(backend), manager(&connect).await];
     let key = fresh_name("read_write");
-    let (inside, most_readers) = (Arc::new(AtomicI64::new(0)), Arc::new(AtomicI64::new(0)));
+    let first = managers[0].rw_lock(&key).read().acquire().await;
+    let second = managers[1].rw_lock(&key).read().acquire().await;
+    for reader in [first, second] {
+        let _outcome = reader.expect("readers share the lock").release().await;
+    }
+    let inside = Arc::new(AtomicI64::new(0));
     let mut tasks = JoinSet::new();
     for task in 0..TASKS {
         let (locks, key) = (managers[task % 2].clone(), key.clone());
-        let (inside, most_readers) = (Arc::clone(&inside), Arc::clone(&most_readers));
+        let inside = Arc::clone(&inside);
         tasks.spawn(async move {
             for round in 0..ROUNDS {
                 // Even if a release's confirmation is lost, the next task gets the lock.
@@ -60,7 +65,6 @@ pub async fn readers_and_a_writer_never_hold_the_lock_together<B: Backend>(
                     let guard = locks.rw_lock(&key).read().acquire().await.expect("acquire");
                     let readers = inside.fetch_add(1, Ordering::SeqCst) + 1;
                     assert!(readers < WRITER, "{readers}");
-                    most_readers.fetch_max(readers, Ordering::SeqCst);
                     sleep(Duration::from_millis(2)).await;
                     inside.fetch_sub(1, Ordering::SeqCst);
                     let _outcome = guard.release().await;
@@ -69,8 +73,6 @@ pub async fn readers_and_a_writer_never_hold_the_lock_together<B: Backend>(
         });
     }
     in_time("all get their turns", tasks.join_all()).await;
-    let most_readers = most_readers.load(Ordering::SeqCst);
-    assert!(most_readers > 1, "readers should have overlapped");
     becomes_free(&managers[0], &key).await;
 }
 
@@ -85,11 +87,16 @@ pub async fn contending_tasks_never_hold_more_permits_than_the_limit<B: Backend>
     }
     let managers = [LockManager::new(backend), manager(&connect).await];
     let key = fresh_name("semaphore");
-    let (taken, most) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let first = managers[0].semaphore(&key, PERMITS).acquire().await;
+    let second = managers[1].semaphore(&key, PERMITS).acquire_many(2).await;
+    for holder in [first, second] {
+        let _outcome = holder.expect("all permits are acquired").release().await;
+    }
+    let taken = Arc::new(AtomicU32::new(0));
     let mut tasks = JoinSet::new();
     for task in 0..10_u32 {
         let (locks, key) = (managers[task as usize % 2].clone(), key.clone());
-        let (taken, most) = (Arc::clone(&taken), Arc::clone(&most));
+        let taken = Arc::clone(&taken);
         tasks.spawn(async move {
             for round in 0..10 {
                 let wanted = (task + round) % 2 + 1;
@@ -98,7 +105,6 @@ pub async fn contending_tasks_never_hold_more_permits_than_the_limit<B: Backend>
                 assert_eq!(guard.permits(), wanted);
                 let now = taken.fetch_add(wanted, Ordering::SeqCst) + wanted;
                 assert!(now <= PERMITS, "{now} permits");
-                most.fetch_max(now, Ordering::SeqCst);
                 sleep(Duration::from_millis(10)).await;
                 taken.fetch_sub(wanted, Ordering::SeqCst);
                 let _outcome = guard.release().await;
@@ -106,8 +112,6 @@ pub async fn contending_tasks_never_hold_more_permits_than_the_limit<B: Backend>
         });
     }
     in_time("all get their turns", tasks.join_all()).await;
-    let most = most.load(Ordering::SeqCst);
-    assert!(most > 1, "holders should have overlapped");
     becomes_free(&managers[0], &key).await;
 }
 

@@ -4,7 +4,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use chrono_tz::Europe::Berlin;
+use chrono_tz::Africa::Cairo;
+use chrono_tz::Europe::{Berlin, London};
+use chrono_tz::Tz;
 use leasehold::{Schedule, Slot};
 use proptest::prelude::*;
 
@@ -25,9 +27,10 @@ const PERIODIC: [(&str, u64); 8] = [
 ];
 
 /// Expressions with intervals of different lengths.
-const IRREGULAR: [&str; 7] = [
+const IRREGULAR: [&str; 8] = [
     "0 3 * * *",
     "30 2 * * *",
+    "0,30 2,14 * * *",
     "0,7,59 * * * * *",
     "*/20 1-3 * * *",
     "0 9 * * MON-FRI",
@@ -160,7 +163,11 @@ fn the_ends_of_the_supported_time_have_a_slot() {
 
 /// Returns the slots of every minute of these hours, without repetitions.
 fn slots_in_berlin(expression: &str, begin: u64, hours: u64) -> Vec<String> {
-    let schedule = Schedule::cron_in(expression, Berlin).unwrap();
+    slots_in(Berlin, expression, begin, hours)
+}
+
+fn slots_in(zone: Tz, expression: &str, begin: u64, hours: u64) -> Vec<String> {
+    let schedule = Schedule::cron_in(expression, zone).unwrap();
     let minutes = (0..hours * 60).map(|minute| at((begin + minute * 60) * 1_000));
     let mut slots: Vec<_> = minutes.map(|it| schedule.slot_at(it).to_string()).collect();
     slots.dedup();
@@ -198,6 +205,73 @@ fn a_fixed_time_in_the_repeated_hour_fires_once_and_an_interval_fires_in_both_ho
         "2026-10-25T01:30:00Z",
     ];
     assert_eq!(slots, expected);
+}
+
+#[test]
+fn several_times_of_the_day_in_the_skipped_hour_fire_once_at_its_end() {
+    // 2026-03-28T12:00:00Z. On the 29th, 02:00 in Berlin and 01:00 in London (01:00 UTC) become an hour later.
+    let before = 1_774_699_200;
+    let expected = [
+        "2026-03-28T01:30:00Z",
+        "2026-03-28T13:30:00Z",
+        "2026-03-29T01:00:00Z",
+        "2026-03-29T12:30:00Z",
+        "2026-03-30T00:30:00Z",
+    ];
+    assert_eq!(slots_in_berlin("30 2,14 * * *", before, 40), expected);
+    let expected = [
+        "2026-03-28T01:30:00Z",
+        "2026-03-29T01:00:00Z",
+        "2026-03-30T00:00:00Z",
+        "2026-03-30T00:30:00Z",
+    ];
+    assert_eq!(slots_in_berlin("0,30 2 * * *", before, 40), expected);
+    let expected = [
+        "2026-03-28T01:00:00Z",
+        "2026-03-28T13:00:00Z",
+        "2026-03-29T01:00:00Z",
+        "2026-03-29T12:00:00Z",
+        "2026-03-30T00:00:00Z",
+    ];
+    assert_eq!(slots_in(London, "0 1,13 * * *", before, 40), expected);
+    // 2026-04-23T00:00:00Z. On the 24th, 00:00 in Cairo (22:00 UTC on the 23rd) becomes 01:00.
+    let expected = [
+        "2026-04-22T22:00:00Z",
+        "2026-04-23T10:00:00Z",
+        "2026-04-23T22:00:00Z",
+        "2026-04-24T09:00:00Z",
+    ];
+    assert_eq!(slots_in(Cairo, "0 0,12 * * *", 1_776_902_400, 36), expected);
+}
+
+#[test]
+fn several_times_of_the_day_in_the_repeated_hour_fire_in_the_first_one() {
+    // 2026-10-24T12:00:00Z. On the 25th, 03:00 in Berlin (01:00 UTC) becomes 02:00.
+    let expected = [
+        "2026-10-24T00:30:00Z",
+        "2026-10-25T00:00:00Z",
+        "2026-10-25T00:30:00Z",
+        "2026-10-26T01:00:00Z",
+        "2026-10-26T01:30:00Z",
+    ];
+    assert_eq!(slots_in_berlin("0,30 2 * * *", 1_792_843_200, 40), expected);
+}
+
+#[test]
+fn an_interval_does_not_fire_in_the_skipped_hour() {
+    // 2026-03-29T00:00:00Z.
+    let expected = [
+        "2026-03-29T00:00:00Z",
+        "2026-03-29T00:40:00Z",
+        "2026-03-29T01:00:00Z",
+        "2026-03-29T01:40:00Z",
+    ];
+    assert_eq!(slots_in_berlin("*/40 * * * *", 1_774_742_400, 2), expected);
+    let expected = ["2026-03-28T01:30:00Z", "2026-03-30T00:00:00Z"];
+    assert_eq!(
+        slots_in_berlin("*/30 2 * * *", 1_774_742_400, 25)[..2],
+        expected
+    );
 }
 
 #[test]

@@ -31,7 +31,7 @@ const CONVERTS: [&str; 4] = [
     "backend/response.rs",
     "fencing_token.rs",
     "lock/election/observe.rs",
-    "schedule.rs",
+    "schedule/mod.rs",
 ];
 
 #[test]

@@ -32,7 +32,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     /// # Errors
     ///
     /// - [`ConnectError::Url`]: the URL is invalid, or names a database that cannot store locks, such as
-    ///   `sqlite::memory:`.
+    ///   `sqlite::memory:`, or a file that has a hard link or is mounted alone into a container.
     /// - [`ConnectError::Server`]: the database does not reply within 5 seconds or refuses the connection, or the role
     ///   may not create the table.
     ///

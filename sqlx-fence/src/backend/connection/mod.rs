@@ -1,5 +1,7 @@
 //! The options of a connection for locks, and the preparation of a database.
 
+#[cfg(feature = "sqlite")]
+mod file_names;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod server;
 #[cfg(feature = "sqlite")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqliteConnection};
 
-use super::Connect;
+use super::{Connect, file_names};
 use crate::database::Answer;
 
 /// How long a statement waits for the file's write lock. This is less than the default command timeout. So if another
@@ -19,6 +19,10 @@ const IN_MEMORY: &str = "other processes cannot see a database in memory: name a
 const NO_WAL: &str = "SQLite does not support a write-ahead log (WAL) here: name a file on a local disk, as in \
      sqlite:locks.db";
 
+const OTHER_NAME: &str = "the file has another name, a hard link or the file outside of this container, and processes that \
+     use different names of a file do not see each other's locks: remove the hard link, or mount the folder instead of \
+     the file";
+
 impl Connect for Sqlite {
     // Only one connection of all processes can write at a time.
     const CONNECTIONS: u32 = 4;
@@ -29,6 +33,10 @@ impl Connect for Sqlite {
             // all holders are on this machine.
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(BUSY_TIMEOUT);
+        // Before a connection creates the log.
+        if file_names::has_others(options.get_filename()) {
+            return Err(sqlx::Error::Configuration(OTHER_NAME.into()));
+        }
         let (_, parameters) = url.split_once('?').unwrap_or_default();
         Ok(match parameters.contains("mode=") {
             true => options,

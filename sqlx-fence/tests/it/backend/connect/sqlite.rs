@@ -106,6 +106,29 @@ async fn a_database_that_other_processes_cannot_see_is_refused_with_the_remedy()
 }
 
 #[tokio::test]
+async fn a_file_with_a_hard_link_is_refused_under_both_names_with_the_remedy() {
+    let (folder, url) = url();
+    LockManager::connect(&url).await.unwrap();
+    let link = folder.path().join("link.db");
+    std::fs::hard_link(folder.path().join("locks.db"), &link).unwrap();
+    for url in [&url, &format!("sqlite:{}", link.display())] {
+        let refused = refusal(url).await;
+        assert!(matches!(refused, ConnectError::Url { .. }), "{refused:?}");
+        let text = text(&refused);
+        assert!(text.contains("remove the hard link"), "{url}: {text}");
+    }
+    assert!(!folder.path().join("link.db-wal").exists());
+    std::fs::remove_file(&link).unwrap();
+
+    // SQLite names the log after the file that a symbolic link leads to.
+    std::os::unix::fs::symlink(folder.path().join("locks.db"), &link).unwrap();
+    let one = LockManager::connect(&url).await.unwrap();
+    let other = format!("sqlite:{}", link.display());
+    let other = LockManager::connect(&other).await.unwrap();
+    assert_shared(&one, &other).await;
+}
+
+#[tokio::test]
 async fn a_file_that_cannot_be_opened_or_written_is_an_error() {
     let (folder, url) = url();
     let missing = text(&refusal(&format!("{url}?mode=rw")).await);

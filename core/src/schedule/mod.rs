@@ -1,12 +1,13 @@
 //! Cron schedules, and the fire time that a call belongs to.
 
+mod fire_times;
+
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use chrono::{DateTime, TimeZone, Utc};
-use croner::Cron;
-use croner::parser::CronParser;
+use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 
+use self::fire_times::FireTimes;
 use crate::clock;
 use crate::escaped_text::Shown;
 
@@ -44,9 +45,12 @@ const LATEST: Duration = Duration::from_secs(95_617_583_999);
 /// # Time zones
 ///
 /// [`Schedule::cron`] uses UTC. [`Schedule::cron_in`] uses a time zone of `chrono`, such as those of `chrono-tz`. The
-/// text of a slot is always in UTC. If the clocks of the time zone go forward, an expression with a fixed time in the
-/// skipped hour fires at the end of that hour. If they go back, it fires once, in the first of the two hours.
-/// Expressions with several times per hour or day, such as `*/10 * * * *`, fire in both hours.
+/// text of a slot is always in UTC. If the clocks of the time zone change, the rules are those of Debian's cron:
+///
+/// - An expression with a `*` in its minute or hour, such as `*/10 * * * *`, describes an interval. It does not fire in
+///   an hour that the clocks skip, and fires in both hours if they repeat one.
+/// - Any other expression, such as `30 2,14 * * *`, describes times of the day. If the clocks skip such a time, it fires
+///   at the end of the skipped hour, once for all times in this hour. If they repeat an hour, it fires in the first one.
 ///
 /// # Examples
 ///
@@ -70,8 +74,7 @@ const LATEST: Duration = Duration::from_secs(95_617_583_999);
 /// ```
 #[derive(Debug, Clone)]
 pub struct Schedule<Z: TimeZone = Utc> {
-    cron: Cron,
-    zone: Z,
+    times: FireTimes<Z>,
     first: DateTime<Utc>,
 }
 
@@ -111,17 +114,12 @@ impl<Z: TimeZone> Schedule<Z> {
             expression: expression.chars().take(64).collect(),
             problem: problem.trim_end_matches('.').to_owned(),
         };
-        let cron = CronParser::new()
-            .parse(expression)
-            .map_err(|error| refused(error.to_string()))?;
-        let first = cron
-            .find_next_occurrence(&DateTime::UNIX_EPOCH.with_timezone(&zone), true)
-            .map_err(|_| refused("it never fires after 1970".to_owned()))?;
-        Ok(Self {
-            cron,
-            zone,
-            first: first.to_utc(),
-        })
+        let times =
+            FireTimes::parse(expression, zone).map_err(|error| refused(error.to_string()))?;
+        let first = times
+            .next(DateTime::UNIX_EPOCH - TimeDelta::seconds(1))
+            .ok_or_else(|| refused("it never fires after 1970".to_owned()))?;
+        Ok(Self { times, first })
     }
 
     /// Returns the slot of a call now, by the clock of this process: see [`Schedule`](Self#the-slot).
@@ -138,13 +136,11 @@ impl<Z: TimeZone> Schedule<Z> {
         let since_1970 = since_1970.min(LATEST);
         let second = since_1970.as_secs().cast_signed();
         let now = DateTime::from_timestamp(second, 0).unwrap_or_default();
-        let now = now.with_timezone(&self.zone);
-        let last = self.cron.find_previous_occurrence(&now, true);
-        let last = last.map_or(self.first, |last| last.to_utc().max(self.first));
-        let Ok(next) = self.cron.find_next_occurrence(&now, false) else {
+        let last = self.times.latest(now);
+        let last = last.map_or(self.first, |last| last.max(self.first));
+        let Some(next) = self.times.next(now) else {
             return Slot(last);
         };
-        let next = next.to_utc();
         let interval = (next - last).to_std().unwrap_or_default();
         let left = Slot(next).since_1970().saturating_sub(since_1970);
         match left <= MOST_EARLY.min(interval / 2) {

@@ -1,0 +1,61 @@
+//! The names of a file. `SQLite` names its log after the file. So processes that open one file by different names use
+//! different logs, and do not see each other's locks.
+
+use std::fs;
+use std::path::Path;
+
+/// Returns whether the file has another name: it has a hard link, or it is mounted alone, as into a container.
+pub(super) fn has_others(file: &Path) -> bool {
+    has_hard_link(file) || is_mounted(file)
+}
+
+#[cfg(unix)]
+fn has_hard_link(file: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    fs::metadata(file).is_ok_and(|it| it.nlink() > 1)
+}
+
+#[cfg(not(unix))]
+fn has_hard_link(_file: &Path) -> bool {
+    false
+}
+
+/// Returns whether the file is a mount point. Only Linux has this list.
+fn is_mounted(file: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let Ok(file) = fs::canonicalize(file) else {
+        return false;
+    };
+    names(&mounts, &file.to_string_lossy())
+}
+
+/// Returns whether this list of mounts contains a mount point.
+fn names(mounts: &str, mount_point: &str) -> bool {
+    let mut escaped = String::new();
+    for letter in mount_point.chars() {
+        match letter {
+            ' ' | '\t' | '\n' | '\\' => escaped += &format!("\\{:03o}", u32::from(letter)),
+            letter => escaped.push(letter),
+        }
+    }
+    mounts
+        .lines()
+        .any(|mount| mount.split(' ').nth(4) == Some(escaped.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_point_of_a_file_is_found_by_its_whole_path() {
+        let mounts = "22 1 0:21 / /proc rw - proc proc rw\n\
+                      90 22 8:1 /srv/locks.db /data/locks.db rw shared:1 - ext4 /dev/sda1 rw\n\
+                      91 22 8:1 /srv/my\\040locks.db /my\\040locks.db rw - ext4 /dev/sda1 rw\n";
+        assert!(names(mounts, "/data/locks.db"));
+        assert!(names(mounts, "/my locks.db"));
+        assert!(!names(mounts, "/srv/locks.db"));
+        assert!(!names(mounts, "/data"));
+    }
+}
