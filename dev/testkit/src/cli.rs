@@ -9,11 +9,12 @@ use std::process::ExitCode;
 
 use crate::error::Error;
 use crate::workspace::Workspace;
-use crate::{explore, lint, minimal, suite, versions};
+use crate::{explore, install, lint, minimal, suite, versions};
 
 const USAGE: &str = "\
 cargo xtask test               run every check and test
 cargo xtask test --only NAME   run the steps whose name contains NAME
+cargo xtask servers            install the servers of the tests; `cargo xtask test` does the same
 cargo xtask lint               run the structure checks alone
 cargo xtask explore            go deeper than the tests, with other random numbers; `--minutes N`, `--only NAME`
 cargo xtask versions           run the tests of the backends with older and newer servers; `--only NAME`
@@ -36,6 +37,8 @@ pub enum Command {
         /// Runs only the versions whose name contains this text. `None` runs all of them.
         only: Option<String>,
     },
+    /// Install the servers of the tests.
+    Servers,
     /// Run the structure checks.
     Lint,
     /// Check the published crates with their oldest allowed dependencies.
@@ -68,6 +71,7 @@ impl Command {
             ["versions", "--only", name] => Ok(Self::Versions {
                 only: Some((*name).to_owned()),
             }),
+            ["servers"] => Ok(Self::Servers),
             ["lint"] => Ok(Self::Lint),
             ["minimal-versions"] => Ok(Self::MinimalVersions),
             ["note", _, ..] => Ok(Self::Note {
@@ -117,6 +121,7 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
         Ok(Command::Test { only }) => test(only.as_deref()),
         Ok(Command::Explore(options)) => explore::run(&options),
         Ok(Command::Versions { only }) => versions::run(only.as_deref()),
+        Ok(Command::Servers) => servers(),
         Ok(Command::Lint) => check_lint(),
         Ok(Command::MinimalVersions) => minimal_versions(),
         Ok(Command::Note { command }) => note(&command),
@@ -151,6 +156,13 @@ fn note(command: &[String]) -> Result<bool, Error> {
         source,
     })?;
     println!("{line}");
+    Ok(true)
+}
+
+fn servers() -> Result<bool, Error> {
+    for found in install::ensure()? {
+        println!("{found}");
+    }
     Ok(true)
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::install::InstallError;
+
 /// The reason why a command of `cargo xtask` failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -30,6 +32,10 @@ pub enum Error {
         /// The command that installs the tool.
         remedy: &'static str,
     },
+
+    /// A server of the tests is missing, and cannot be installed.
+    #[error(transparent)]
+    Install(#[from] InstallError),
 
     /// A program could not be started or waited for.
     #[error("cannot run `{command}`: {source}")]

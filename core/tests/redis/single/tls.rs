@@ -273,12 +273,15 @@ async fn lock_and_read_too_much(url: &str) {
     let last = (65 * 1024 * 1024).to_string();
     let write = pipeline().cmd("SETRANGE", ["large", &*last, "x"]);
     write.execute().await.unwrap();
-    let error = pipeline()
-        .cmd("GET", ["large"])
-        .execute()
-        .await
-        .unwrap_err();
-    let failed = error.source().unwrap();
-    assert!(failed.source().unwrap().is::<ReplyTooLarge>(), "{error:?}");
+    // A busy machine may not receive that much within the command timeout.
+    for round in 1.. {
+        let read = pipeline().cmd("GET", ["large"]).execute().await;
+        let error = read.unwrap_err();
+        let reason = error.source().and_then(std::error::Error::source);
+        if reason.is_some_and(<dyn std::error::Error>::is::<ReplyTooLarge>) {
+            break;
+        }
+        assert!(round < 10, "{error:?}");
+    }
     pipeline().cmd("PING", [""; 0]).execute().await.unwrap();
 }

@@ -11,7 +11,7 @@ pub enum InstallError {
     /// The program was not found in any of the searched places.
     #[error(
         "there is no `{program}` on this machine: run `cargo xtask test`, which installs it \
-         (`cargo xtask test --only servers` does only that), or name one in {variable}"
+         (`cargo xtask servers` does only that), or name one in {variable}"
     )]
     NotFound {
         /// The name of the program.

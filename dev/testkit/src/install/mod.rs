@@ -1,6 +1,6 @@
 //! Finds the servers for the tests, and installs missing ones.
 //!
-//! `cargo xtask test` does this first, in its step `servers`. Each server is a row of [`SERVERS`]. A program is
+//! `cargo xtask test` does this while it builds the tests, and `cargo xtask servers` does only this. Each server is a row of [`SERVERS`]. A program is
 //! searched in this order:
 //!
 //! 1. the path in an environment variable, such as `LEASEHOLD_REDIS_SERVER` for Redis;

@@ -6,7 +6,6 @@ use tokio::time::sleep;
 
 use super::error::ServerError;
 use super::redis::RedisServer;
-use crate::port::Port;
 use crate::resp::Value;
 
 const MASTERS: usize = 3;
@@ -32,7 +31,6 @@ pub struct ClusterRedis {
 #[derive(Debug)]
 struct Member {
     server: RedisServer,
-    bus: Port,
     id: String,
 }
 
@@ -153,8 +151,7 @@ impl ClusterRedis {
             let mut client = member.server.client().await?;
             for other in self.members.iter().skip(number + 1) {
                 let port = other.server.port().to_string();
-                let bus = other.bus.number().to_string();
-                let meet = ["CLUSTER", "MEET", "127.0.0.1", &port, &bus];
+                let meet = ["CLUSTER", "MEET", "127.0.0.1", &port];
                 client.command(meet).await?;
             }
         }
@@ -190,11 +187,8 @@ impl ClusterRedis {
 
 impl Member {
     async fn start() -> Result<Self, ServerError> {
-        // The default port of the bus is 10 000 above that of the node, where no port may exist.
-        let bus = Port::reserve().map_err(ServerError::Port)?;
         let settings = [
             ("--cluster-enabled", "yes"),
-            ("--cluster-port", &bus.number().to_string()),
             ("--cluster-node-timeout", BROKEN),
             ("--cluster-replica-validity-factor", "0"),
             ("--repl-diskless-sync-delay", "0"),
@@ -207,7 +201,7 @@ impl Member {
         let server = server.start().await?;
         let id = server.client().await?.command(["CLUSTER", "MYID"]).await?;
         let id = told(&id).to_owned();
-        Ok(Self { server, bus, id })
+        Ok(Self { server, id })
     }
 }
 

@@ -123,9 +123,20 @@ impl SentinelServer {
             let pair = pairs.find(|pair| pair[0].text() == Some(name));
             pair.and_then(|pair| pair.get(1)).and_then(Value::text)
         };
-        Ok(field("flags") == Some("master")
-            && field("num-other-sentinels") == Some(&others.to_string())
-            && field("num-slaves") == Some(&replicas.to_string()))
+        if field("flags") != Some("master")
+            || field("num-other-sentinels") != Some(&others.to_string())
+            || field("num-slaves") != Some(&replicas.to_string())
+        {
+            return Ok(false);
+        }
+        // Until a replica has answered, a Sentinel refuses a failover.
+        let told = client.command(["SENTINEL", "REPLICAS", NAME]).await?;
+        Ok(told.items().iter().all(|replica| {
+            let mut pairs = replica.items().chunks(2);
+            pairs.any(|pair| {
+                pair[0].text() == Some("master-link-status") && pair[1].text() == Some("ok")
+            })
+        }))
     }
 
     /// Returns the port of the primary, as known by the Sentinel.

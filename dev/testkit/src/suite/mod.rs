@@ -5,6 +5,7 @@
 //! each step without tests. An ignored test is a failure, and so is a test step without tests.
 
 mod binary;
+mod build;
 mod counts;
 mod lanes;
 mod outcome;
@@ -16,9 +17,8 @@ pub mod steps;
 mod tally;
 mod tools;
 
-use std::env;
-
 pub use binary::{Binary, Unreadable, note};
+pub use build::build;
 pub use counts::Counts;
 pub use outcome::Outcome;
 pub use perform::perform;
@@ -37,12 +37,7 @@ use crate::workspace::Workspace;
 pub fn run(only: Option<&str>) -> Result<bool, Error> {
     let versions = tools::find()?;
     let workspace = Workspace::read()?;
-    // Read the path now, because the build replaces the file, and then the path cannot be read.
-    let own = env::current_exe().map_err(|source| Error::Run {
-        command: "cargo xtask note".to_owned(),
-        source,
-    })?;
-    let steps = steps::select(steps::all(&workspace, &own.to_string_lossy()), only)?;
+    let steps = steps::select(steps::all(&workspace, &build::own_path()?), only)?;
     progress::tools(&versions);
     let mut outcomes = Vec::new();
     for (at, step) in steps.iter().enumerate() {

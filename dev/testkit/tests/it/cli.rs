@@ -13,6 +13,7 @@ fn valid_command_lines_are_parsed() {
     assert_eq!(parse(""), Ok(Command::Usage));
     assert_eq!(parse("--help"), Ok(Command::Usage));
     assert_eq!(parse("lint"), Ok(Command::Lint));
+    assert_eq!(parse("servers"), Ok(Command::Servers));
     assert_eq!(parse("minimal-versions"), Ok(Command::MinimalVersions));
     assert_eq!(parse("test"), Ok(Command::Test { only: None }));
     let only = Some("docs".to_owned());

@@ -13,9 +13,8 @@ const RUNNER: &str = "/xtask";
 /// Returns names and command lines of the steps of a workspace.
 fn shown(steps: &[Step]) -> Vec<(&str, String)> {
     let line = |step: &Step| match &step.work {
-        Work::Servers => "Servers".to_owned(),
         Work::Command(job) | Work::Tests(job) => job.shown(),
-        Work::Binaries { build, runner } => format!("{runner} beside {}", build.shown()),
+        Work::Binaries { build, runner, .. } => format!("{runner} beside {}", build.shown()),
         Work::Lint(check) => format!("{check:?}"),
         Work::Manifests(jobs) => {
             let lines: Vec<String> = jobs.iter().map(Job::shown).collect();
@@ -44,12 +43,10 @@ fn all_steps_of_a_workspace_are_listed() -> Outcome {
     );
     let one = format!("{clippy} cargo check --locked --package house --no-default-features");
     let expected = [
-        ("servers", "Servers".to_owned()),
         ("format", "cargo fmt --all --check".to_owned()),
         ("lint: file sizes", "Sizes".to_owned()),
         ("lint: module circles", "Circles".to_owned()),
         ("lint: guarantees", "Guarantees".to_owned()),
-        ("lint: public dependencies", "Api".to_owned()),
         (
             "clippy and tests",
             format!("/xtask beside {tests} --tests --examples"),
@@ -120,7 +117,7 @@ fn only_option_selects_steps_by_part_of_their_name() -> Outcome {
     let dir = tempfile::tempdir()?;
     let workspace = fake::workspace(dir.path());
     let chosen = steps::select(steps::all(&workspace, RUNNER), Some("lint:"))?;
-    assert_eq!(chosen.len(), 4);
+    assert_eq!(chosen.len(), 3);
     let all = steps::all(&workspace, RUNNER);
     assert_eq!(steps::select(all.clone(), None)?, all);
 
