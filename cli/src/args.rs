@@ -42,11 +42,16 @@ pub(crate) struct Connection {
     #[arg(long, env = "LEASEHOLD_URL", hide_env_values = true)]
     url: String,
     /// The prefix of all keys
-    #[arg(long, default_value = DEFAULT_PREFIX)]
+    #[arg(long, env = "LEASEHOLD_PREFIX", default_value = DEFAULT_PREFIX)]
     prefix: String,
 }
 
 impl Connection {
+    /// Returns a key with the prefix, as the backend stores it.
+    pub(crate) fn full_key(&self, key: &str) -> String {
+        format!("{}{key}", self.prefix)
+    }
+
     /// Connects a manager. Without a label, it has the default label.
     pub(crate) async fn connect(
         &self,
@@ -63,8 +68,8 @@ impl Connection {
 
 /// Acquires a lock, runs a command, and releases the lock.
 ///
-/// The command gets the variables `LEASEHOLD_KEY` and `LEASEHOLD_TOKEN`, the fencing token. Its signals are forwarded. The
-/// lock is released when the command and all processes that it has started have ended. Processes that are left when
+/// The command gets the variables `LEASEHOLD_KEY` and `LEASEHOLD_TOKEN`, the fencing token, but not `LEASEHOLD_URL`, which
+/// may contain a password. Its signals are forwarded. The lock is released when the command and all processes that it has started have ended. Processes that are left when
 /// the command ends get SIGTERM, and SIGKILL after 5 s.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit_code::TABLE, after_long_help = after_help())]

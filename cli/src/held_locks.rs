@@ -16,7 +16,7 @@ pub(crate) async fn inspect(args: KeyArgs) -> anyhow::Result<u8> {
     let seen = locks.inspect(&args.key).await?;
     match args.json {
         true => print(as_json(&args.key, &seen))?,
-        false => print(as_text(&args.key, &seen))?,
+        false => print(as_text(&args.connection.full_key(&args.key), &seen))?,
     }
     Ok(0)
 }
@@ -45,7 +45,10 @@ pub(crate) async fn release(args: ReleaseArgs) -> anyhow::Result<u8> {
     };
     match json {
         true => print(json!({ "key": key, "released": released }))?,
-        false => print(format_args!("`{}` {state}", key.escape_debug()))?,
+        false => {
+            let key = connection.full_key(&key);
+            print(format_args!("`{}` {state}", key.escape_debug()))?;
+        }
     }
     Ok(0)
 }

@@ -35,14 +35,15 @@ impl<K: Fenced> From<&LockHandle<K>> for CurrentLock {
 ///
 /// `current_lock` also returns a lock that was lost, because the resource needs its token to reject late writes.
 /// [`check`](LockHandle::check) returns the loss. `current_lock` skips permits of a semaphore, because permits do not
-/// have a token.
+/// have a token, and locks that guard something else than data, such as the request under an `IdempotencyLayer`: see
+/// [`scope_without_fence`](LockHandle::scope_without_fence).
 ///
 /// A spawned task does not inherit the locks of the task that spawned it. Run its future in the
 /// [`scope`](LockHandle::scope) of the lock.
 ///
 /// # Errors
 ///
-/// Returns [`Error::NoCurrentLock`] if the task holds no lock, or only permits. Returns the same error if
+/// Returns [`Error::NoCurrentLock`] if the task holds no lock, or only such locks. Returns the same error if
 /// [`LockManager::lock_all`](crate::LockManager::lock_all) acquired the innermost locks together: use
 /// [`current_lock_by_key`] then.
 ///
@@ -120,14 +121,14 @@ pub fn current_lock_by_key(key: &str) -> Result<CurrentLock, Error> {
 /// Returns all locks with a fencing token that the current task holds, the innermost first: see [`current_lock`].
 #[must_use]
 pub fn current_locks() -> Vec<CurrentLock> {
-    let held = held_context::frames().filter(|held| held.lease.claim.mode.has_token());
+    let held = held_context::fencing_frames().filter(|held| held.lease.claim.mode.has_token());
     held.map(|held| CurrentLock::new(&held.lease)).collect()
 }
 
 /// Returns the innermost lock with a token whose key is accepted.
 fn innermost(is_accepted: impl Fn(&Key) -> bool) -> Result<Arc<HeldFrame>, NoCurrentLockError> {
     let mut error = NoCurrentLockError::NotHeld;
-    for held in held_context::frames() {
+    for held in held_context::fencing_frames() {
         let Claim { key, mode, .. } = &held.lease.claim;
         if is_accepted(key) {
             if mode.has_token() {
@@ -136,7 +137,13 @@ fn innermost(is_accepted: impl Fn(&Key) -> bool) -> Result<Arc<HeldFrame>, NoCur
             error = NoCurrentLockError::OnlyPermits { key: key.clone() };
         }
     }
-    Err(error)
+    let other = held_context::frames().find(|held| is_accepted(&held.lease.claim.key));
+    match (error, other) {
+        (NoCurrentLockError::NotHeld, Some(held)) => Err(NoCurrentLockError::OnlyWithoutFence {
+            key: held.lease.claim.key.clone(),
+        }),
+        (error, _) => Err(error),
+    }
 }
 
 fn held_keys() -> Vec<Key> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
+use smallvec::SmallVec;
 
 use super::Key;
 use super::backend::{Backend, Mode};
@@ -21,6 +22,8 @@ pub(crate) struct HeldFrame {
     pub(crate) lease: Arc<Lease>,
     /// Whether the same scope holds further locks, as for a lock set.
     pub(crate) is_of_set: bool,
+    /// Whether the token of this lock may fence writes.
+    is_fence: bool,
     outer: Option<Arc<Self>>,
 }
 
@@ -39,6 +42,20 @@ pub(crate) fn scope<L, F>(leases: L, body: F) -> HeldScope<L, F> {
         leases,
         body,
         within: HeldContext::default(),
+    }
+}
+
+/// Runs a body as the holder of leases whose tokens must not fence its writes, also if it is inside another scope of
+/// them.
+pub(crate) fn scope_without_fence<L, F>(leases: L, body: F) -> HeldScope<L, F> {
+    let within = HeldContext {
+        is_no_fence: true,
+        ..HeldContext::default()
+    };
+    HeldScope {
+        leases,
+        body,
+        within,
     }
 }
 
@@ -63,6 +80,7 @@ pub(crate) struct HeldContext {
     /// The surrounding scopes at the last poll. A body may be polled in different scopes.
     around: Option<Arc<HeldFrame>>,
     all: Option<Arc<HeldFrame>>,
+    is_no_fence: bool,
 }
 
 impl HeldContext {
@@ -77,10 +95,12 @@ impl HeldContext {
         if self.all.is_none() || !is_same(around.as_ref(), self.around.as_ref()) {
             let leases = leases().into_iter();
             let is_of_set = leases.size_hint().0 > 1;
+            let is_fence = !self.is_no_fence;
             let within = |outer, lease| {
                 Some(Arc::new(HeldFrame {
                     lease,
                     is_of_set,
+                    is_fence,
                     outer,
                 }))
             };
@@ -103,6 +123,17 @@ fn is_same(one: Option<&Arc<HeldFrame>>, other: Option<&Arc<HeldFrame>>) -> bool
 pub(crate) fn frames() -> impl Iterator<Item = Arc<HeldFrame>> {
     let innermost = HOLDING.try_with(Option::clone).ok().flatten();
     successors(innermost, |frame| frame.outer.clone())
+}
+
+/// Returns the locks that this task holds and whose tokens may fence writes, the innermost first.
+pub(crate) fn fencing_frames() -> impl Iterator<Item = Arc<HeldFrame>> {
+    let mut others: SmallVec<[Arc<Lease>; 1]> = SmallVec::new();
+    frames().filter(move |frame| {
+        if !frame.is_fence {
+            others.push(Arc::clone(&frame.lease));
+        }
+        !others.iter().any(|it| Arc::ptr_eq(it, &frame.lease))
+    })
 }
 
 /// Returns the mode in which this task holds `key` on `backend` in a scope, or `None` if the task does not hold the

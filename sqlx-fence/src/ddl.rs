@@ -23,13 +23,15 @@ pub use crate::schema::{
 };
 #[cfg(feature = "backend")]
 pub use crate::schema::{MYSQL_LOCKS, POSTGRES_LOCKS, SQLITE_LOCKS};
-use crate::{DEFAULT_COLUMN, Error, name};
+use crate::{DEFAULT_COLUMN, Error, name, table};
 
 /// Creates the table `fences` if it does not exist.
 ///
 /// # Errors
 ///
-/// Returns [`Error::Sqlx`] if the database fails, for example if the role may not create tables.
+/// - [`Error::Table`]: the existing table has other columns or a storage engine without transactions, or on Postgres, it is
+///   in a schema that this role does not use.
+/// - [`Error::Sqlx`]: the database failed, for example because the role may not create tables.
 #[expect(
     clippy::manual_async_fn,
     reason = "the future of an `async fn` over `Acquire` cannot be spawned"
@@ -40,8 +42,7 @@ where
 {
     async move {
         let mut connection = at.acquire().await?;
-        let create = <A::Database as Driver>::CREATE_FENCES;
-        Ok(<A::Database as Driver>::create(&mut connection, create).await?)
+        table::ensure::<A::Database>(&mut connection, A::Database::FENCES).await
     }
 }
 
@@ -49,7 +50,9 @@ where
 ///
 /// # Errors
 ///
-/// Returns [`Error::Sqlx`] if the database fails, for example if the role may not create tables.
+/// - [`Error::Table`]: the existing table has other columns or a storage engine without transactions, or on Postgres, it is
+///   in a schema that this role does not use.
+/// - [`Error::Sqlx`]: the database failed, for example because the role may not create tables.
 #[expect(
     clippy::manual_async_fn,
     reason = "the future of an `async fn` over `Acquire` cannot be spawned"
@@ -62,8 +65,7 @@ where
 {
     async move {
         let mut connection = at.acquire().await?;
-        let create = <A::Database as Driver>::CREATE_IDEMPOTENCY_RECORDS;
-        Ok(<A::Database as Driver>::create(&mut connection, create).await?)
+        table::ensure::<A::Database>(&mut connection, A::Database::IDEMPOTENCY_RECORDS).await
     }
 }
 
@@ -71,7 +73,9 @@ where
 ///
 /// # Errors
 ///
-/// Returns [`Error::Sqlx`] if the database fails, for example if the role may not create tables.
+/// - [`Error::Table`]: the existing table has other columns or a storage engine without transactions, or on Postgres, it is
+///   in a schema that this role does not use.
+/// - [`Error::Sqlx`]: the database failed, for example because the role may not create tables.
 #[cfg(feature = "backend")]
 #[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
 #[expect(
@@ -84,8 +88,7 @@ where
 {
     async move {
         let mut connection = at.acquire().await?;
-        let create = <A::Database as LockDatabase>::LOCKS;
-        Ok(<A::Database as Driver>::create(&mut connection, create).await?)
+        table::ensure::<A::Database>(&mut connection, A::Database::LOCKS).await
     }
 }
 

@@ -124,6 +124,14 @@ pub enum Error {
         /// How to change the name.
         remedy: &'static str,
     },
+    /// A table of this crate cannot be used, or must not be created.
+    #[error("the table `{table}` cannot be used: {problem}")]
+    Table {
+        /// The name of the table.
+        table: &'static str,
+        /// The problem and its remedy.
+        problem: String,
+    },
     /// The token column exists but does not have an integer type. Tokens are compared as integers.
     #[error(
         "column `{column}` of table `{table}` has type `{found}`, but tokens need an integer type: change it to BIGINT, or \

@@ -180,6 +180,7 @@ mod resource;
 mod rewrite;
 mod schema;
 mod store;
+mod table;
 
 pub use leasehold::{AdmitError, FenceStore, FencingToken, InvalidToken, Stale};
 

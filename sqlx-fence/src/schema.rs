@@ -1,5 +1,16 @@
 //! The statements that create the required schema.
 
+/// A table, with the columns that this version uses.
+#[derive(Debug, Clone, Copy)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// The columns.
+    pub columns: &'static [&'static str],
+    /// The statements that create it if it does not exist.
+    pub create: &'static str,
+}
+
 /// The type of the token column: `ALTER TABLE orders ADD COLUMN fencing_token BIGINT NOT NULL DEFAULT 0`. Never use a
 /// text column: as text, `'9'` is larger than `'10'`.
 pub const COLUMN_TYPE: &str = "BIGINT NOT NULL DEFAULT 0";
@@ -9,9 +20,10 @@ pub const POSTGRES_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
     resource TEXT COLLATE \"C\" PRIMARY KEY, token BIGINT NOT NULL)";
 
 /// The same table as [`POSTGRES_FENCES`], on `MySQL` and `MariaDB`. The table stores the resource as bytes, because the
-/// collation of a text column treats `Abc` and `abc` as equal.
+/// collation of a text column treats `Abc` and `abc` as equal. The row format allows long keys. A setting of the server
+/// may have another default.
 pub const MYSQL_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
-    resource VARBINARY(512) PRIMARY KEY, token BIGINT NOT NULL) ENGINE=InnoDB";
+    resource VARBINARY(512) PRIMARY KEY, token BIGINT NOT NULL) ENGINE=InnoDB ROW_FORMAT=DYNAMIC";
 
 /// The same table as [`POSTGRES_FENCES`], on `SQLite`.
 pub const SQLITE_FENCES: &str = "CREATE TABLE IF NOT EXISTS fences (\
@@ -28,7 +40,7 @@ pub const POSTGRES_IDEMPOTENCY_RECORDS: &str = "CREATE TABLE IF NOT EXISTS idemp
 pub const MYSQL_IDEMPOTENCY_RECORDS: &str = "CREATE TABLE IF NOT EXISTS idempotency_records (\
     idempotency_key VARBINARY(512) PRIMARY KEY, token BIGINT NOT NULL, \
     response MEDIUMBLOB NOT NULL, expires_at BIGINT NOT NULL, \
-    INDEX idempotency_records_expires_at (expires_at)) ENGINE=InnoDB";
+    INDEX idempotency_records_expires_at (expires_at)) ENGINE=InnoDB ROW_FORMAT=DYNAMIC";
 
 /// The same table as [`POSTGRES_IDEMPOTENCY_RECORDS`], on `SQLite`.
 pub const SQLITE_IDEMPOTENCY_RECORDS: &str = "CREATE TABLE IF NOT EXISTS idempotency_records (\
@@ -52,7 +64,7 @@ pub const MYSQL_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
     lock_key VARBINARY(1024) PRIMARY KEY, version BIGINT NOT NULL, owner BINARY(16), token BIGINT NOT NULL, \
     expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state LONGBLOB, \
     label VARBINARY(64)) \
-    ENGINE=InnoDB";
+    ENGINE=InnoDB ROW_FORMAT=DYNAMIC";
 
 /// The same table as [`POSTGRES_LOCKS`], on `SQLite`.
 #[cfg(feature = "backend")]
@@ -60,3 +72,41 @@ pub const SQLITE_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
     lock_key TEXT COLLATE BINARY PRIMARY KEY NOT NULL, version BIGINT NOT NULL, owner BLOB, token BIGINT NOT NULL, \
     expires_at BIGINT NOT NULL, kept_until BIGINT NOT NULL, closed_until BIGINT NOT NULL, state BLOB, \
     label TEXT) WITHOUT ROWID";
+
+/// Returns the table `fences` with the statement that creates it.
+pub(crate) const fn fences(create: &'static str) -> Table {
+    Table {
+        name: "fences",
+        columns: &["resource", "token"],
+        create,
+    }
+}
+
+/// Returns the table `idempotency_records` with the statements that create it.
+pub(crate) const fn idempotency_records(create: &'static str) -> Table {
+    Table {
+        name: "idempotency_records",
+        columns: &["idempotency_key", "token", "response", "expires_at"],
+        create,
+    }
+}
+
+/// Returns the table `leasehold_locks` with the statement that creates it.
+#[cfg(feature = "backend")]
+pub(crate) const fn locks(create: &'static str) -> Table {
+    Table {
+        name: "leasehold_locks",
+        columns: &[
+            "lock_key",
+            "version",
+            "owner",
+            "token",
+            "expires_at",
+            "kept_until",
+            "closed_until",
+            "state",
+            "label",
+        ],
+        create,
+    }
+}

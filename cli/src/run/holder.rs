@@ -129,6 +129,7 @@ fn start_supervisor(args: &RunArgs, guard: &LockGuard) -> io::Result<(Pid, Chann
         .args(&args.command)
         .env("LEASEHOLD_KEY", &args.key)
         .env("LEASEHOLD_TOKEN", guard.token().to_string())
+        .env_remove("LEASEHOLD_URL")
         .stdin(Stdio::from(std::os::fd::OwnedFd::from(theirs)))
         // Signals of the terminal and of process managers do not reach it.
         .process_group(0)

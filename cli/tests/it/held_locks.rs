@@ -88,7 +88,7 @@ async fn release_needs_force_and_reports_whether_the_lock_was_held() {
     assert_eq!((code, text.as_str()), (0, r#"{"key":"k","released":true}"#));
     assert!(locks.inspect("k").await.unwrap().is_free());
     let (code, text) = output(&["release", "--force", "k"], &server);
-    assert_eq!((code, text.as_str()), (0, "`k` was free already"));
+    assert_eq!((code, text.as_str()), (0, "`lock:k` was free already"));
     drop(guard);
 }
 
@@ -107,6 +107,12 @@ async fn prefix_option_selects_the_keys_of_that_prefix() {
         let seen: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(seen["holders"], holders);
     }
+    let mut program = Command::new(env!("CARGO_BIN_EXE_leasehold"));
+    let program = program.env("LEASEHOLD_URL", server.url());
+    let program = program.env("LEASEHOLD_PREFIX", "shop:");
+    let text = program.args(["inspect", "k"]).output().unwrap().stdout;
+    let text = String::from_utf8(text).unwrap();
+    assert!(text.starts_with("key      shop:k\nholders  1\n"), "{text}");
 }
 
 #[test]
@@ -330,10 +336,10 @@ async fn release_of_one_holder_keeps_the_others() {
     );
     let release = ["release", "--force", "k", "--holder", &stuck];
     let (code, text) = output(&release, &server);
-    assert_eq!((code, text.as_str()), (0, "`k` was released"));
+    assert_eq!((code, text.as_str()), (0, "`lock:k` was released"));
     assert_eq!(locks.inspect("k").await.unwrap().holders, 1);
     let (code, text) = output(&release, &server);
-    let expected = format!("`k` is not held by `{stuck}`");
+    let expected = format!("`lock:k` is not held by `{stuck}`");
     assert_eq!((code, text), (0, expected));
     assert_eq!(locks.inspect("k").await.unwrap().holders, 1);
 }

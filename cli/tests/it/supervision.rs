@@ -29,6 +29,24 @@ async fn the_command_gets_key_token_and_input() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_command_does_not_get_the_url_with_its_password() {
+    let server = RedisServer::start().await.unwrap();
+    let run = leasehold().env("LEASEHOLD_URL", server.url());
+    let run = run.args([
+        "run",
+        "--key",
+        "k",
+        "--",
+        "sh",
+        "-c",
+        "echo url=$LEASEHOLD_URL",
+    ]);
+    let mut run = run.start().unwrap();
+    assert_eq!(run.next_line().await.unwrap(), "url=");
+    assert_eq!(code(&mut run).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn signals_are_forwarded_to_the_whole_process_group() {
     let server = RedisServer::start().await.unwrap();
     for (name, sent) in [

@@ -20,6 +20,15 @@ pub enum NoCurrentLockError {
         /// The key of the semaphore.
         key: Key,
     },
+    /// The task holds only a lock that guards something else than data, such as a request under an `IdempotencyLayer`.
+    #[error(
+        "this task holds only the lock on `{key}`, which guards a request and not the data that the task writes: also lock \
+         the data, with `LockLayer`, `#[distributed_lock]` or `run` of a lock"
+    )]
+    OnlyWithoutFence {
+        /// The key of the lock.
+        key: Key,
+    },
     /// The task holds no lock on this key.
     #[error(
         "this task holds no lock on `{key}`, but on {}: lock `{key}`, or use another key",

@@ -232,6 +232,43 @@ impl<K: Kind> LockHandle<K> {
     pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<K, F> {
         held_context::scope([Arc::clone(&self.lease)], task)
     }
+
+    /// Runs `task` as the holder of this lock, as [`scope`](Self::scope) does, but its token does not fence what `task`
+    /// writes: [`current_lock`](crate::current_lock) skips this lock, also in a surrounding scope of it.
+    ///
+    /// Use it for a lock that guards something else than the data that `task` writes. Otherwise writes to the same data
+    /// under locks of different keys carry unrelated tokens, and a resource refuses those with the smaller ones.
+    /// `IdempotencyLayer` of `leasehold-tower` runs its handler so, because its lock guards a request.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use leasehold::{LockManager, current_lock};
+    ///
+    /// let locks = LockManager::in_process();
+    /// let request = locks.lock("request:7f3a").acquire().await?;
+    /// let account = locks.lock("account:3").acquire().await?;
+    /// let deposit = async {
+    ///     assert!(current_lock().is_err());
+    ///     account.handle().scope(async { current_lock().map(|lock| lock.token()) }).await
+    /// };
+    /// let token = request.handle().scope_without_fence(deposit).await?;
+    /// assert_eq!(token, account.token());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Cancel safety
+    ///
+    /// This method is cancel safe if `task` is cancel safe.
+    pub fn scope_without_fence<F: Future>(
+        &self,
+        task: F,
+    ) -> impl Future<Output = F::Output> + use<K, F> {
+        held_context::scope_without_fence([Arc::clone(&self.lease)], task)
+    }
 }
 
 impl<K: Kind> Clone for LockHandle<K> {

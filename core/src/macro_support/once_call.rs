@@ -48,11 +48,13 @@ impl<R: OnceReturn> OnceCall<R> {
         self
     }
 
-    /// Adds the slot of a schedule to the key.
+    /// Adds the slot of a schedule to the key. By default, a failure is not shared then: all instances call the function
+    /// at the same time, so none would run the job after the failure of another.
     #[cfg(feature = "cron")]
     pub fn slot<Z: TimeZone>(mut self, schedule: &Schedule<Z>) -> Self {
         let key = self.call.key_mut();
         *key = format!("{key}:{}", schedule.slot());
+        self.keep_failure.get_or_insert(Duration::ZERO);
         self
     }
 

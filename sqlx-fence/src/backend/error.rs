@@ -1,8 +1,10 @@
 //! The errors of the lock table.
 
+use std::fmt;
+
 use leasehold::Key;
+use leasehold::backend::BackendError;
 use leasehold::backend::key_state::DecodeError;
-use leasehold::backend::{Applied, BackendError};
 use sqlx::error::DatabaseError;
 
 const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leasehold_sqlx::ddl::create_locks` at startup, \
@@ -19,7 +21,10 @@ const NO_PERMISSION: &str = "the role may not use the table `leasehold_locks`: \
 const LOST: [&str; 3] = ["08", "57", "58"];
 
 /// Returns the error of a statement.
-pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
+pub(super) fn of(error: sqlx::Error, key: impl fmt::Display) -> BackendError {
+    if let sqlx::Error::Configuration(reason) = error {
+        return BackendError::not_applied(reason.to_string()).permanent();
+    }
     let Some(database) = error.as_database_error() else {
         let message = format!("the database did not reply to a statement about `{key}`");
         return BackendError::unknown(message).with_source(error);
@@ -30,11 +35,7 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
     } else {
         let message = format!("the database refused a statement about `{key}`");
         match &*code {
-            // On MySQL, the second code also has other meanings.
-            "42501" => BackendError::not_applied(NO_PERMISSION).permanent(),
-            "42000" if database.message().contains("denied") => {
-                BackendError::not_applied(NO_PERMISSION).permanent()
-            }
+            _ if is_denied(&error) => BackendError::not_applied(NO_PERMISSION).permanent(),
             // SQLite failed to read or write its files, possibly after the commit.
             code if of_sqlite(code) == Some(10) => BackendError::unknown(message),
             // SQLite opened the file only for reading.
@@ -51,6 +52,18 @@ pub(super) fn of(error: sqlx::Error, key: &Key) -> BackendError {
     failed.with_source(error)
 }
 
+/// Returns whether the role may not execute the statement.
+pub(super) fn is_denied(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| {
+        match error.code().as_deref() {
+            Some("42501") => true,
+            // On MySQL, this code also has other meanings.
+            Some("42000") => error.message().contains("denied"),
+            _ => false,
+        }
+    })
+}
+
 /// Returns the primary code of an error of `SQLite`. The codes of the other databases have five characters.
 fn of_sqlite(code: &str) -> Option<u32> {
     let code: Option<u32> = code.parse().ok().filter(|_| code.len() < 5);
@@ -62,19 +75,6 @@ pub(crate) fn is_missing_table(error: &dyn DatabaseError) -> bool {
     // The codes of Postgres and of MySQL. SQLite has no code for a missing table.
     matches!(error.code().as_deref(), Some("42P01" | "42S02"))
         || error.message().starts_with("no such table")
-}
-
-/// Returns the same error for another caller of the statement.
-pub(super) fn copy(error: &BackendError) -> BackendError {
-    let copy = match error.applied() {
-        Applied::No => BackendError::not_applied(error.to_string()),
-        _ => BackendError::unknown(error.to_string()),
-    };
-    if error.is_temporary() {
-        copy
-    } else {
-        copy.permanent()
-    }
 }
 
 /// Returns the error of a pool that returned no connection, so that no statement was sent.

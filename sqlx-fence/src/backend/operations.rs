@@ -136,9 +136,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             changes.into_iter().for_each(Change::answer);
             return;
         };
-        // An error is not `Clone`, and its source is the same for all.
         for change in changes {
-            change.fail(error::copy(&error));
+            change.fail(error.clone());
         }
     }
 

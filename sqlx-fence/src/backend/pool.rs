@@ -13,7 +13,9 @@ const TEST_AFTER: Duration = Duration::from_secs(1);
 /// Returns the options of the pool. By default, sqlx tests a connection before each use, which is one more round trip for
 /// each operation.
 pub(super) fn options<DB: LockDatabase>() -> PoolOptions<DB> {
-    let options = PoolOptions::<DB>::new().test_before_acquire(false);
+    let options = PoolOptions::<DB>::new()
+        .test_before_acquire(false)
+        .after_connect(|connection, _| DB::set_session(connection));
     options.before_acquire(|connection, usage| {
         Box::pin(async move {
             if usage.idle_for > TEST_AFTER {

@@ -1,3 +1,4 @@
+use std::future::ready;
 use std::time::Duration;
 
 use futures_core::future::BoxFuture;
@@ -9,6 +10,7 @@ use sqlx::{Database, Describe, Either, Execute, Pool, SqlStr};
 use crate::isolation::Isolation;
 use crate::record::IdempotencyRecord;
 use crate::rewrite::Dialect;
+use crate::schema::Table;
 
 /// A statement with its values.
 #[derive(Debug)]
@@ -153,11 +155,35 @@ pub trait Driver: Database<Arguments: Clone> {
     /// Returns whether a failed claim can be retried.
     fn obstacle(error: &sqlx::Error) -> Option<Obstacle>;
 
-    /// The statement that creates the table `fences` if it does not exist.
-    const CREATE_FENCES: &'static str;
+    /// The table `fences`.
+    const FENCES: Table;
 
-    /// The statements that create the table `idempotency_records` if it does not exist.
-    const CREATE_IDEMPOTENCY_RECORDS: &'static str;
+    /// The table `idempotency_records`.
+    const IDEMPOTENCY_RECORDS: Table;
+
+    /// Returns the columns of a table, as statements of this connection see it, or nothing if they see no such table.
+    fn columns<'c>(
+        connection: &'c mut Self::Connection,
+        table: &'static str,
+    ) -> Answer<'c, Vec<String>>;
+
+    /// Returns the full name of a table with this name that statements of this connection do not see.
+    fn in_other_schema<'c>(
+        connection: &'c mut Self::Connection,
+        table: &'static str,
+    ) -> Answer<'c, Option<String>> {
+        let (_, _) = (connection, table);
+        Box::pin(ready(Ok(None)))
+    }
+
+    /// Returns the storage engine of a table if it has no transactions.
+    fn unsafe_engine<'c>(
+        connection: &'c mut Self::Connection,
+        table: &'static str,
+    ) -> Answer<'c, Option<String>> {
+        let (_, _) = (connection, table);
+        Box::pin(ready(Ok(None)))
+    }
 
     /// Executes statements that create a table if it does not exist.
     fn create<'c>(connection: &'c mut Self::Connection, sql: &'static str) -> Answer<'c, ()> {

@@ -9,7 +9,10 @@ use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, cal
 use super::records::{Statements, records_of_sqlx, statements};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
-use crate::schema;
+use crate::schema::{self, Table};
+
+/// The engines without transactions. They also have no locks of rows.
+const UNSAFE_ENGINES: [&str; 5] = ["MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"];
 
 /// Returns a newer token as the id of the last inserted row. The statement is an `INSERT`, because an `UPDATE` of a
 /// missing row would lock the gap, and so block claims of other resources.
@@ -109,8 +112,48 @@ impl Driver for MySql {
         }
     }
 
-    const CREATE_FENCES: &'static str = schema::MYSQL_FENCES;
-    const CREATE_IDEMPOTENCY_RECORDS: &'static str = schema::MYSQL_IDEMPOTENCY_RECORDS;
+    const FENCES: Table = schema::fences(schema::MYSQL_FENCES);
+    const IDEMPOTENCY_RECORDS: Table =
+        schema::idempotency_records(schema::MYSQL_IDEMPOTENCY_RECORDS);
+
+    /// Uses `SHOW COLUMNS`, as `column_type` does. The server hides a missing table from a role without any right on it.
+    fn columns<'c>(
+        connection: &'c mut MySqlConnection,
+        table: &'static str,
+    ) -> Answer<'c, Vec<String>> {
+        Box::pin(async move {
+            let sql = format!("SHOW COLUMNS FROM {table}");
+            let found = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).fetch_all(connection);
+            match found.await {
+                // Some servers return the name as text, and others return it as bytes.
+                Ok(rows) => rows
+                    .iter()
+                    .map(|it| it.try_get_unchecked("Field"))
+                    .collect(),
+                Err(missing) if matches!(number(&missing), Some(1142 | 1146)) => Ok(Vec::new()),
+                Err(error) => Err(error),
+            }
+        })
+    }
+
+    fn unsafe_engine<'c>(
+        connection: &'c mut MySqlConnection,
+        table: &'static str,
+    ) -> Answer<'c, Option<String>> {
+        Box::pin(async move {
+            let sql = format!("SHOW TABLE STATUS WHERE Name = '{table}'");
+            let found = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
+            let Some(row) = found.fetch_optional(connection).await? else {
+                return Ok(None);
+            };
+            let engine: Option<String> = row.try_get_unchecked("Engine")?;
+            Ok(engine.filter(|it| {
+                UNSAFE_ENGINES
+                    .iter()
+                    .any(|other| it.eq_ignore_ascii_case(other))
+            }))
+        })
+    }
 
     // The column is binary.
     records_of_sqlx!(str::as_bytes);

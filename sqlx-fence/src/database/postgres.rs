@@ -12,7 +12,7 @@ use super::records::{Statements, records_of_sqlx, statements};
 use super::{Completable, FencedDatabase};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
-use crate::schema;
+use crate::schema::{self, Table};
 
 const CLAIM: &str = "INSERT INTO fences AS f (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = EXCLUDED.token WHERE f.token <= EXCLUDED.token";
@@ -134,8 +134,43 @@ impl Driver for Postgres {
         }
     }
 
-    const CREATE_FENCES: &'static str = schema::POSTGRES_FENCES;
-    const CREATE_IDEMPOTENCY_RECORDS: &'static str = schema::POSTGRES_IDEMPOTENCY_RECORDS;
+    const FENCES: Table = schema::fences(schema::POSTGRES_FENCES);
+    const IDEMPOTENCY_RECORDS: Table =
+        schema::idempotency_records(schema::POSTGRES_IDEMPOTENCY_RECORDS);
+
+    fn columns<'c>(
+        connection: &'c mut PgConnection,
+        table: &'static str,
+    ) -> Answer<'c, Vec<String>> {
+        Box::pin(async move {
+            // A simple query, because a pooler may execute a prepared statement on another connection.
+            let sql = format!(
+                "SELECT attname::text FROM pg_catalog.pg_attribute \
+                 WHERE attrelid = pg_catalog.to_regclass('{table}') AND attnum > 0 AND NOT attisdropped"
+            );
+            let found = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
+            let rows = found.fetch_all(connection).await?;
+            rows.iter().map(|row| row.try_get(0)).collect()
+        })
+    }
+
+    fn in_other_schema<'c>(
+        connection: &'c mut PgConnection,
+        table: &'static str,
+    ) -> Answer<'c, Option<String>> {
+        Box::pin(async move {
+            // Without the schemas of temporary tables.
+            let sql = format!(
+                "SELECT pg_catalog.format('`%s.%s`', n.nspname, c.relname) \
+                 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+                 WHERE c.relname = '{table}' AND c.relkind IN ('r', 'p') AND n.nspname !~ '^pg_' \
+                     AND c.oid IS DISTINCT FROM pg_catalog.to_regclass('{table}') LIMIT 1"
+            );
+            let found = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
+            let row = found.fetch_optional(connection).await?;
+            row.map(|row| row.try_get(0)).transpose()
+        })
+    }
 
     records_of_sqlx!(std::convert::identity);
 

@@ -9,8 +9,9 @@ use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, cal
 use super::records::{Statements, records_of_sqlx, statements};
 use super::{Completable, FencedDatabase};
 use crate::isolation::Isolation;
+use crate::name;
 use crate::rewrite::Dialect;
-use crate::{name, schema};
+use crate::schema::{self, Table};
 
 const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE token <= excluded.token";
@@ -18,6 +19,7 @@ const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
 const PATIENCE: &str = "PRAGMA busy_timeout";
 const COLUMN_TYPE: &str =
     "SELECT type FROM pragma_table_info($1, $2) WHERE name = $3 COLLATE NOCASE";
+const COLUMNS: &str = "SELECT name FROM pragma_table_info($1)";
 const RECORDS: Statements = statements!(
     now: "CAST(strftime('%s', 'now') AS INTEGER)",
     values: "$1", "$2", "$3", "$4"
@@ -115,8 +117,16 @@ impl Driver for Sqlite {
         }
     }
 
-    const CREATE_FENCES: &'static str = schema::SQLITE_FENCES;
-    const CREATE_IDEMPOTENCY_RECORDS: &'static str = schema::SQLITE_IDEMPOTENCY_RECORDS;
+    const FENCES: Table = schema::fences(schema::SQLITE_FENCES);
+    const IDEMPOTENCY_RECORDS: Table =
+        schema::idempotency_records(schema::SQLITE_IDEMPOTENCY_RECORDS);
+
+    fn columns<'c>(
+        connection: &'c mut SqliteConnection,
+        table: &'static str,
+    ) -> Answer<'c, Vec<String>> {
+        Box::pin(query_scalar(COLUMNS).bind(table).fetch_all(connection))
+    }
 
     records_of_sqlx!(std::convert::identity);
 

@@ -153,8 +153,10 @@ where
     if options.in_database {
         extensions.insert(super::IdempotentRequest::new(call.clone(), lock.token()));
     }
-    extensions.insert(Locked(lock));
-    let response = match pin!(service.call(request)).await {
+    extensions.insert(Locked(lock.clone()));
+    // The lock guards the request. Writes of requests with different keys to the same data need a lock of that data.
+    let response = pin!(service.call(request));
+    let response = match lock.scope_without_fence(response).await {
         Ok(response) => response,
         Err(error) => {
             run.output = Some(Err(error));

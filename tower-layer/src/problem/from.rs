@@ -2,7 +2,7 @@
 
 use leasehold::{
     AdmitError, Error, InvalidKey, InvalidTicket, InvalidToken, LockSetReleaseError, Lost,
-    Operation, Stale, UnconfirmedRelease,
+    NoCurrentLockError, Operation, Stale, UnconfirmedRelease,
 };
 
 #[cfg(feature = "idempotency")]
@@ -60,6 +60,9 @@ impl From<Error> for Problem {
             Error::Admit(error) => error.into(),
             Error::Option(error) => misconfigured(error.to_string()),
             Error::NoManager | Error::NoRuntime => misconfigured(error.to_string()),
+            Error::NoCurrentLock(NoCurrentLockError::OnlyWithoutFence { .. }) => misconfigured(
+                "this route writes data, and its lock guards only the request: add a layer that locks the data",
+            ),
             Error::NoCurrentLock(_) => {
                 misconfigured("this route needs a lock that the request does not hold")
             }

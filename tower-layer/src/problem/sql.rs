@@ -65,6 +65,7 @@ impl From<Error> for Problem {
             Error::ColumnType { .. } => {
                 misconfigured("the token column does not have an integer type")
             }
+            Error::Table { .. } => misconfigured("a table of Leasehold cannot be used"),
             Error::Lock(error) => error.into(),
             Error::Lost(lost) => lost.into(),
             Error::WrongKey { .. } => {

@@ -155,6 +155,22 @@ async fn the_key_ends_with_the_slot_of_the_literal_field_or_static() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn after_a_failed_job_of_a_schedule_the_next_instance_runs_it() {
+    #[distributed_lock("job", manager = locks, once = "7d", slot = "0 3 * * *")]
+    async fn job(locks: &LockManager, runs: &Runs) -> Result<u32, ReportError> {
+        match runs.next() {
+            1 => Err(ReportError::Down),
+            run => Ok(run),
+        }
+    }
+    let (locks, runs) = (LockManager::in_process(), Runs::default());
+    let (first, second, third) =
+        tokio::join!(job(&locks, &runs), job(&locks, &runs), job(&locks, &runs));
+    assert!(matches!(first, Err(ReportError::Down)), "{first:?}");
+    assert_eq!((second.unwrap(), third.unwrap()), (2, 2));
+}
+
+#[tokio::test(start_paused = true)]
 async fn call_without_a_manager_returns_the_error_of_the_function() {
     #[distributed_lock("k", once = "1h")]
     async fn nowhere() -> Result<(), ReportError> {

@@ -11,7 +11,8 @@ use tokio::time::{sleep, timeout};
 pub use self::install::install_backends;
 use super::connection::Options;
 use super::database::LockDatabase;
-use super::{SqlBackend, pool};
+use super::{SqlBackend, error, pool};
+use crate::{Error, table};
 
 /// The time limit of `connect`.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -24,6 +25,11 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     /// The pool tests a connection before its use only after a second without use.
     /// [`LockManager::shutdown`](leasehold::LockManager::shutdown) closes the pool.
     ///
+    /// On Postgres, a table in another schema of the database is not replaced by a second one, because roles that use
+    /// different tables do not exclude each other. A second table that is meant needs
+    /// [`ddl::POSTGRES_LOCKS`](crate::ddl::POSTGRES_LOCKS) in a migration. On `MySQL` and `MariaDB`, the sessions have
+    /// `autocommit = 1` and `sql_safe_updates = 0`, whatever the defaults of the server are.
+    ///
     /// On `SQLite`, this function also creates the file if the URL has no `mode`, and sets the file's journal mode to
     /// `WAL`. The connections use `synchronous = NORMAL`, and wait for at most a second for the file's write lock. The
     /// pool has at most 4 connections, and at most 10 on the other databases. To choose other settings, use
@@ -33,8 +39,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     ///
     /// - [`ConnectError::Url`]: the URL is invalid, or names a database that cannot store locks, such as
     ///   `sqlite::memory:`, or a file that has a hard link or is mounted alone into a container.
-    /// - [`ConnectError::Server`]: the database does not reply within 5 seconds or refuses the connection, or the role
-    ///   may not create the table.
+    /// - [`ConnectError::Server`]: the database does not reply within 5 seconds or refuses the connection, the role may not
+    ///   create or use the table, or the table is one of another version, has no transactions, or is in a schema that the
+    ///   role does not use.
     ///
     /// # Cancel safety
     ///
@@ -86,9 +93,20 @@ impl Failed {
         Self::Database(BackendError::not_applied(message).with_source(error))
     }
 
-    fn creating(error: sqlx::Error) -> Self {
-        let message = "cannot create the table `leasehold_locks`: allow the role to create tables, or call \
-             `leasehold_sqlx::ddl::create_locks` with another role";
+    fn creating(error: Error) -> Self {
+        let error = match error {
+            Error::Sqlx(error) => error,
+            other => {
+                return Self::Database(BackendError::not_applied(other.to_string()).permanent());
+            }
+        };
+        let message = match error::is_denied(&error) {
+            true => {
+                "cannot create the table `leasehold_locks`: allow the role to create tables, or call \
+                 `leasehold_sqlx::ddl::create_locks` with another role"
+            }
+            false => "cannot create the table `leasehold_locks`",
+        };
         Self::Database(BackendError::not_applied(message).with_source(error))
     }
 }
@@ -97,6 +115,8 @@ impl Failed {
 async fn prepare<DB: LockDatabase>(options: &Options<DB>) -> Result<(), Failed> {
     let connected = DB::Connection::connect_with(options).await;
     let mut connection = connected.map_err(Failed::connecting)?;
+    let is_set = DB::set_session(&mut connection).await;
+    is_set.map_err(Failed::connecting)?;
     let refusal = loop {
         match DB::set_up(&mut connection).await {
             Err(blocked) if DB::obstacle(&blocked).is_some() => sleep(PAUSE).await,
@@ -106,14 +126,18 @@ async fn prepare<DB: LockDatabase>(options: &Options<DB>) -> Result<(), Failed> 
     if let Some(reason) = refusal {
         return Err(Failed::Url(reason));
     }
-    // A role that may not create tables can use a table that exists.
-    while DB::read(&mut connection, false, "").await.is_err() {
-        match DB::create(&mut connection, DB::LOCKS).await {
+    loop {
+        // A role that may not create tables can use a table that exists.
+        match table::ensure::<DB>(&mut connection, DB::LOCKS).await {
+            Err(Error::Sqlx(blocked)) if DB::obstacle(&blocked).is_some() => sleep(PAUSE).await,
+            ensured => break ensured.map_err(Failed::creating)?,
+        }
+    }
+    loop {
+        match DB::read(&mut connection, false, "").await {
             Err(blocked) if DB::obstacle(&blocked).is_some() => sleep(PAUSE).await,
-            created => {
-                created.map_err(Failed::creating)?;
-                break;
-            }
+            Err(refused) => return Err(Failed::Database(error::of(refused, DB::LOCKS.name))),
+            Ok(_) => break,
         }
     }
     // The server closes the connection if this fails.

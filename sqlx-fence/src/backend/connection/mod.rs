@@ -27,6 +27,12 @@ pub trait Connect: FencedDatabase {
     /// Returns the address of the database without a password, for errors.
     fn address(options: &Options<Self>) -> String;
 
+    /// Sets the variables of a new session that the statements of the locks depend on.
+    fn set_session(connection: &mut Self::Connection) -> Answer<'_, ()> {
+        let _is_set = connection;
+        Box::pin(ready(Ok(())))
+    }
+
     /// Sets the database up for locks. Returns the reason and the remedy if it cannot store locks.
     fn set_up(connection: &mut Self::Connection) -> Answer<'_, Option<&'static str>> {
         let _is_set_up = connection;

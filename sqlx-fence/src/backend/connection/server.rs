@@ -3,11 +3,13 @@
 use std::str::FromStr;
 
 #[cfg(feature = "mysql")]
-use sqlx::mysql::{MySql, MySqlConnectOptions};
+use sqlx::mysql::{MySql, MySqlConnectOptions, MySqlConnection};
 #[cfg(feature = "postgres")]
 use sqlx::postgres::{PgConnectOptions, Postgres};
 
 use super::Connect;
+#[cfg(feature = "mysql")]
+use crate::database::Answer;
 
 /// The default of sqlx. On Postgres, one of the connections receives notifications.
 const CONNECTIONS: u32 = 10;
@@ -25,6 +27,16 @@ impl Connect for MySql {
             Some(socket) => socket.display().to_string(),
             None => format!("{}:{}", options.get_host(), options.get_port()),
         }
+    }
+
+    /// Commits each statement, whatever the default of the server is. The statements name their rows by expressions that
+    /// `sql_safe_updates` does not accept in all cases.
+    fn set_session(connection: &mut MySqlConnection) -> Answer<'_, ()> {
+        Box::pin(async move {
+            let set = sqlx::raw_sql("SET SESSION autocommit = 1, sql_safe_updates = 0");
+            set.execute(connection).await?;
+            Ok(())
+        })
     }
 }
 

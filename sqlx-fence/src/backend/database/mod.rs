@@ -18,13 +18,14 @@ use sqlx::{Pool, Transaction};
 use super::connection::Connect;
 use super::record::{Reading, Record, Swept};
 pub(super) use crate::database::Answer;
+use crate::schema::Table;
 
 /// A database that can store locks: `Postgres`, `MySql` and `Sqlite` of sqlx, each with the feature of the same name.
 ///
 /// This trait is sealed and cannot be implemented outside of this crate.
 pub trait LockDatabase: Connect {
-    /// The statement that creates the table.
-    const LOCKS: &'static str;
+    /// The table `leasehold_locks`.
+    const LOCKS: Table;
 
     /// Whether `update` notifies waiters of other processes.
     const NOTIFIES: bool = false;
@@ -235,6 +236,10 @@ macro_rules! is_old {
     };
 }
 
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+const NO_AUTOCOMMIT: &str = "`autocommit` is off on the connections of the pool, so the database would not commit the locks: \
+     execute `SET autocommit = 1` in `after_connect` of the pool";
+
 /// Defines the function that binds the values of `UPDATE`, and the function that parses a row with the columns of `READ`.
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 macro_rules! rows {
@@ -268,8 +273,9 @@ macro_rules! rows {
                     label: row.try_get_unchecked(8)?,
                 }),
             };
+            let now: Option<i64> = row.try_get(0)?;
             Ok(Reading {
-                now: row.try_get(0)?,
+                now: now.ok_or_else(|| sqlx::Error::Configuration(NO_AUTOCOMMIT.into()))?,
                 record,
             })
         }

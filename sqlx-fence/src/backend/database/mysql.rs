@@ -10,10 +10,10 @@ use sqlx::mysql::{MySqlArguments, MySqlRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
-use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
+use super::{Answer, LockDatabase, NO_AUTOCOMMIT, hex, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Swept};
 use crate::backend::times::micros;
-use crate::schema;
+use crate::schema::{self, Table};
 
 /// The number of claims in one statement, which is far below the number of values that the server accepts.
 const CLAIMS: usize = 1000;
@@ -64,11 +64,12 @@ const TAKE: &str = concat!(
     if_acquired!("expires_at", "VALUES(expires_at)")
 );
 
-/// Returns a row even if the key does not have one, because the caller needs the time.
+/// Returns a row even if the key does not have one, because the caller needs the time. Returns no time if the server does
+/// not commit the statements of this connection.
 const READ: &str = concat!(
-    "SELECT ",
+    "SELECT IF(@@autocommit, ",
     now!(),
-    ", version, owner, token, expires_at, kept_until, closed_until, state, label \
+    ", NULL), version, owner, token, expires_at, kept_until, closed_until, state, label \
      FROM (SELECT 1) AS always LEFT JOIN leasehold_locks ON lock_key = ?"
 );
 
@@ -131,7 +132,7 @@ const RELEASE: &str = concat!(
 );
 
 impl LockDatabase for MySql {
-    const LOCKS: &'static str = schema::MYSQL_LOCKS;
+    const LOCKS: Table = schema::locks(schema::MYSQL_LOCKS);
 
     fn take<'c>(
         connection: &'c mut MySqlConnection,

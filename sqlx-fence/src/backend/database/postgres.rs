@@ -15,10 +15,10 @@ use sqlx::{
 };
 
 use super::statement::{Statement, query};
-use super::{Answer, LockDatabase, hex, is_old, owner, rows, shared_statements};
+use super::{Answer, LockDatabase, NO_AUTOCOMMIT, hex, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Swept};
 use crate::backend::times::micros;
-use crate::schema;
+use crate::schema::{self, Table};
 
 /// The database's clock in microseconds since 1970.
 macro_rules! now {
@@ -160,7 +160,7 @@ const RELEASE: &str = concat!(
 );
 
 impl LockDatabase for Postgres {
-    const LOCKS: &'static str = schema::POSTGRES_LOCKS;
+    const LOCKS: Table = schema::locks(schema::POSTGRES_LOCKS);
     const NOTIFIES: bool = true;
 
     fn prepares(pool: &Pool<Self>) -> bool {

@@ -9,10 +9,10 @@ use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction};
 
-use super::{Answer, LockDatabase, is_old, owner, rows, shared_statements};
+use super::{Answer, LockDatabase, NO_AUTOCOMMIT, is_old, owner, rows, shared_statements};
 use crate::backend::record::{Reading, Record, Swept};
 use crate::backend::times::micros;
-use crate::schema;
+use crate::schema::{self, Table};
 
 /// The number of claims in one statement, which is far below the number of values that `SQLite` accepts.
 const CLAIMS: usize = 1000;
@@ -115,7 +115,7 @@ const RELEASE: &str = concat!(
 );
 
 impl LockDatabase for Sqlite {
-    const LOCKS: &'static str = schema::SQLITE_LOCKS;
+    const LOCKS: Table = schema::locks(schema::SQLITE_LOCKS);
 
     fn take<'c>(
         connection: &'c mut SqliteConnection,

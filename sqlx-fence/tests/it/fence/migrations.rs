@@ -344,6 +344,10 @@ async fn on_postgres_add_column_finds_the_table_by_the_search_path() {
 async fn on_postgres_create_fences_in_a_transaction_returns_the_original_error() {
     let (server, pool) = postgres().await;
     let app = as_somebody_else(&server, &pool).await;
+    // The table exists, so the role needs no right to create it.
+    ddl::create_fences(&app).await.unwrap();
+    let drop = sqlx::raw_sql("DROP TABLE fences");
+    drop.execute(&pool).await.unwrap();
     let refused = ddl::create_fences(&app).await;
     assert_eq!(code(&refused.unwrap_err()), "42501");
     let mut tx = app.begin().await.unwrap();

@@ -12,7 +12,8 @@ use leasehold::LockManager;
 use leasehold::backend::InProcess;
 use leasehold_sqlx::{FencedPool, SqlIdempotencyStore, ddl};
 use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
-use leasehold_tower::{IdempotencyLayer, IdempotentRequest, Problem, ProblemKind};
+use leasehold_tower::key::{KeyExtractor, from_fn};
+use leasehold_tower::{IdempotencyLayer, IdempotentRequest, LockLayer, Problem, ProblemKind};
 use sqlx::mysql::MySqlPool;
 use sqlx::postgres::PgPool;
 use sqlx::sqlite::{SqliteConnectOptions, SqlitePool};
@@ -191,7 +192,8 @@ async fn response_is_recorded_in_the_transaction_of_a_fenced_pool() {
     ddl::create_fences(&pool).await.unwrap();
     ddl::add_column(&pool, "payments").await.unwrap();
     let store = SqlIdempotencyStore::new(pool.clone());
-    let layer = IdempotencyLayer::new(LockManager::in_process(), key()).store(store.clone());
+    let locks = LockManager::in_process();
+    let layer = IdempotencyLayer::new(locks.clone(), key()).store(store.clone());
     let fenced = FencedPool::new(pool.clone());
     let handler = async move |request: IdempotentRequest, amount: String| {
         let mut tx = fenced.begin().await?;
@@ -203,6 +205,10 @@ async fn response_is_recorded_in_the_transaction_of_a_fenced_pool() {
     };
     let app = Router::new()
         .route("/payments", post(handler))
+        .route_layer(LockLayer::new(
+            locks,
+            from_fn(|_| Some("payments".to_owned())),
+        ))
         .route_layer(layer);
     let first = send(&app, pay("k", "10")).await;
     assert_eq!(first.body, "10");
@@ -211,7 +217,67 @@ async fn response_is_recorded_in_the_transaction_of_a_fenced_pool() {
         .fetch_one(&pool)
         .await
         .unwrap();
-    assert_eq!(store.find(LOCK).await.unwrap().unwrap().token, token);
+    assert!(token > 0);
+    assert!(store.find(LOCK).await.unwrap().is_some());
+}
+
+/// Sends deposits of 1 to one account, each with a key of its own. Returns the responses and the balance.
+async fn deposits(layers: impl FnOnce(Router, LockManager) -> Router) -> (Vec<Answer>, i64) {
+    let folder = tempfile::tempdir().unwrap();
+    let pool = sqlite(&folder).await;
+    let table = "CREATE TABLE accounts (balance INTEGER); INSERT INTO accounts VALUES (0)";
+    sqlx::raw_sql(table).execute(&pool).await.unwrap();
+    ddl::add_column(&pool, "accounts").await.unwrap();
+    let fenced = FencedPool::new(pool.clone());
+    let deposit = async move || {
+        let deposit = sqlx::query("UPDATE accounts SET balance = balance + 1");
+        deposit.execute(&fenced).await?;
+        Ok::<_, Problem>(StatusCode::CREATED)
+    };
+    let app = Router::new().route("/payments", post(deposit));
+    let app = layers(app, LockManager::in_process());
+    let keys: Vec<String> = (0..20).map(|it| format!("deposit:{it}")).collect();
+    let answers = keys.iter().map(|key| send(&app, pay(key, "1")));
+    let answers = futures_util::future::join_all(answers).await;
+    let balance = sqlx::query_scalar("SELECT balance FROM accounts");
+    (answers, balance.fetch_one(&pool).await.unwrap())
+}
+
+/// Locks the account of a deposit.
+fn account(locks: &LockManager) -> LockLayer<impl KeyExtractor> {
+    let key = from_fn(|_| Some("account:3".to_owned()));
+    LockLayer::new(locks.clone(), key).wait(Duration::from_secs(60))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deposits_without_a_lock_of_the_account_are_refused_before_they_are_sent() {
+    let (answers, balance) =
+        deposits(|app, locks| app.route_layer(IdempotencyLayer::new(locks, key()))).await;
+    for answer in answers {
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        let body = String::from_utf8_lossy(&answer.body);
+        assert!(body.contains("add a layer that locks the data"), "{body}");
+    }
+    assert_eq!(balance, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_deposit_is_lost_with_a_lock_of_the_account_inside_or_outside_of_the_idempotency_layer()
+{
+    let inside = deposits(|app, locks| {
+        let idempotency = IdempotencyLayer::new(locks.clone(), key());
+        app.route_layer(account(&locks)).route_layer(idempotency)
+    });
+    let outside = deposits(|app, locks| {
+        let idempotency = IdempotencyLayer::new(locks.clone(), key());
+        app.route_layer(idempotency).route_layer(account(&locks))
+    });
+    for (answers, balance) in [inside.await, outside.await] {
+        for answer in answers {
+            assert_eq!(answer.status, StatusCode::CREATED, "{answer:?}");
+        }
+        assert_eq!(balance, 20);
+    }
 }
 
 /// Returns an application whose handler records a response, and its database. The body of a request determines what the

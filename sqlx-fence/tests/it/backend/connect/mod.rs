@@ -1,7 +1,9 @@
 //! Connects to databases by URL.
 
 mod server;
+mod settings;
 mod sqlite;
+mod tables;
 
 use std::error::Error as _;
 

@@ -1,0 +1,164 @@
+//! Tables that a connection must not create, or cannot use.
+
+use leasehold::LockManager;
+use leasehold_sqlx::{Error, ddl};
+use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
+use sqlx::{MySqlPool, PgPool, SqlitePool, raw_sql};
+
+use super::{assert_shared, refusal, text};
+
+/// Returns the problem of a table that cannot be used.
+fn problem(refused: Result<(), Error>) -> String {
+    match refused {
+        Err(Error::Table { table, problem }) => format!("{table}: {problem}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Starts Postgres with the roles `one` and `two`, each with a schema of its own.
+async fn two_schemas() -> (PostgresServer, PgPool, [String; 2]) {
+    let server = PostgresServer::start().await.unwrap();
+    let admin = PgPool::connect(&server.url()).await.unwrap();
+    let roles = "CREATE ROLE one LOGIN; CREATE SCHEMA AUTHORIZATION one; \
+         CREATE ROLE two LOGIN; CREATE SCHEMA AUTHORIZATION two";
+    raw_sql(roles).execute(&admin).await.unwrap();
+    let url = server.url();
+    let host = url.split_once('@').unwrap().1.to_owned();
+    let urls = ["one", "two"].map(|role| format!("postgres://{role}@{host}"));
+    (server, admin, urls)
+}
+
+#[tokio::test]
+async fn on_postgres_a_second_lock_table_in_another_schema_is_refused_with_the_remedy() {
+    let (_server, admin, [one, two]) = two_schemas().await;
+    leasehold_sqlx::install_backends();
+    let first = LockManager::connect(&one).await.unwrap();
+    let refused = text(&refusal(&two).await);
+    for part in ["`one.leasehold_locks`", "`search_path`"] {
+        assert!(refused.contains(part), "{refused}");
+    }
+
+    // With the remedy, both roles use one table.
+    let remedy = "ALTER ROLE two SET search_path = one; GRANT USAGE ON SCHEMA one TO two; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON one.leasehold_locks TO two";
+    raw_sql(remedy).execute(&admin).await.unwrap();
+    let second = LockManager::connect(&two).await.unwrap();
+    assert_shared(&first, &second).await;
+}
+
+#[tokio::test]
+async fn on_postgres_a_table_without_rights_is_not_replaced_by_another_one() {
+    let (_server, admin, [one, two]) = two_schemas().await;
+    leasehold_sqlx::install_backends();
+    ddl::create_locks(&admin).await.unwrap();
+    let grant = "GRANT SELECT, INSERT, UPDATE, DELETE ON public.leasehold_locks TO one";
+    raw_sql(grant).execute(&admin).await.unwrap();
+    let locks = LockManager::connect(&one).await.unwrap();
+    let refused = text(&refusal(&two).await);
+    assert!(
+        refused.contains("GRANT SELECT, INSERT, UPDATE, DELETE"),
+        "{refused}"
+    );
+    let count = "SELECT COUNT(*) FROM pg_class WHERE relname = 'leasehold_locks'";
+    let count: i64 = sqlx::query_scalar(count).fetch_one(&admin).await.unwrap();
+    assert_eq!(count, 1);
+    locks.shutdown().await.unwrap();
+}
+
+#[tokio::test]
+async fn on_postgres_a_second_table_of_fences_or_records_is_refused_with_the_remedy() {
+    let (_server, _admin, urls) = two_schemas().await;
+    let one = PgPool::connect(&urls[0]).await.unwrap();
+    let two = PgPool::connect(&urls[1]).await.unwrap();
+    for _ in 0..2 {
+        ddl::create_fences(&one).await.unwrap();
+        ddl::create_idempotency_records(&one).await.unwrap();
+        let fences = problem(ddl::create_fences(&two).await);
+        assert!(fences.contains("`one.fences`"), "{fences}");
+        let records = problem(ddl::create_idempotency_records(&two).await);
+        assert!(records.contains("`one.idempotency_records`"), "{records}");
+    }
+    // A second table that is meant is created by a migration.
+    raw_sql(ddl::POSTGRES_FENCES).execute(&two).await.unwrap();
+    ddl::create_fences(&two).await.unwrap();
+}
+
+#[tokio::test]
+async fn on_postgres_a_table_with_other_columns_is_refused_by_name() {
+    let server = PostgresServer::start().await.unwrap();
+    let pool = PgPool::connect(&server.url()).await.unwrap();
+    let tables = "CREATE TABLE fences (id INTEGER, area TEXT); \
+         CREATE TABLE idempotency_records (idempotency_key TEXT, token BIGINT); \
+         CREATE TABLE leasehold_locks (lock_key TEXT, version BIGINT)";
+    raw_sql(tables).execute(&pool).await.unwrap();
+    let mut transaction = pool.begin().await.unwrap();
+    let fences = problem(ddl::create_fences(&mut *transaction).await);
+    assert!(fences.contains("`resource`"), "{fences}");
+    // The transaction goes on.
+    let records = problem(ddl::create_idempotency_records(&mut *transaction).await);
+    assert!(records.contains("`response`"), "{records}");
+    transaction.rollback().await.unwrap();
+    let locks = text(&refusal(&server.url()).await);
+    assert!(locks.contains("`owner`"), "{locks}");
+}
+
+#[tokio::test]
+async fn on_sqlite_a_table_with_other_columns_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("locks.db").display());
+    let pool = SqlitePool::connect(&format!("{url}?mode=rwc"))
+        .await
+        .unwrap();
+    let tables = "CREATE TABLE fences (id INTEGER, area TEXT); \
+         CREATE TABLE leasehold_locks (lock_key TEXT, version BIGINT)";
+    raw_sql(tables).execute(&pool).await.unwrap();
+    let fences = problem(ddl::create_fences(&pool).await);
+    assert!(fences.contains("`resource`"), "{fences}");
+    let locks = text(&refusal(&url).await);
+    assert!(locks.contains("`owner`"), "{locks}");
+}
+
+#[tokio::test]
+async fn on_mariadb_a_table_with_other_columns_or_without_transactions_is_refused_by_name() {
+    let server = MariaDbServer::start().await.unwrap();
+    let pool = MySqlPool::connect(&server.url()).await.unwrap();
+    let tables = "CREATE TABLE fences (id INTEGER, area TEXT); \
+         CREATE TABLE leasehold_locks (lock_key VARBINARY(99), version BIGINT)";
+    raw_sql(tables).execute(&pool).await.unwrap();
+    let fences = problem(ddl::create_fences(&pool).await);
+    assert!(fences.contains("`resource`"), "{fences}");
+    let locks = text(&refusal(&server.url()).await);
+    assert!(locks.contains("`owner`"), "{locks}");
+
+    raw_sql("DROP TABLE fences, leasehold_locks")
+        .execute(&pool)
+        .await
+        .unwrap();
+    ddl::create_fences(&pool).await.unwrap();
+    ddl::create_locks(&pool).await.unwrap();
+    // This engine has shorter keys.
+    let engine = "ALTER TABLE fences ROW_FORMAT=DEFAULT, ENGINE=MyISAM; \
+         ALTER TABLE leasehold_locks MODIFY lock_key VARBINARY(512), ROW_FORMAT=DEFAULT, ENGINE=MyISAM";
+    raw_sql(engine).execute(&pool).await.unwrap();
+    let fences = problem(ddl::create_fences(&pool).await);
+    assert!(
+        fences.contains("ALTER TABLE fences ENGINE=InnoDB"),
+        "{fences}"
+    );
+    let locks = text(&refusal(&server.url()).await);
+    assert!(locks.contains("ENGINE=InnoDB"), "{locks}");
+}
+
+#[tokio::test]
+async fn on_mariadb_long_keys_fit_whatever_the_default_row_format_is() {
+    let server = MariaDbServer::start().await.unwrap();
+    let pool = MySqlPool::connect(&server.url()).await.unwrap();
+    let compact = "SET GLOBAL innodb_default_row_format = compact";
+    raw_sql(compact).execute(&pool).await.unwrap();
+    leasehold_sqlx::install_backends();
+    let locks = LockManager::connect(&server.url()).await.unwrap();
+    let guard = locks.lock("k".repeat(500)).acquire().await.unwrap();
+    guard.release().await.unwrap();
+    ddl::create_fences(&pool).await.unwrap();
+    ddl::create_idempotency_records(&pool).await.unwrap();
+}
