@@ -19,7 +19,7 @@ use crate::workers::Workers;
 const PROCESSES: usize = 3;
 
 /// A cell runs for up to this many times its duration if a control has not lost a write yet.
-const LUCKY: u32 = 30;
+const LUCKY: u32 = 300;
 
 /// The time until a process writes again. A dead waiter in the queue may block it for some seconds.
 const PATIENCE: Duration = Duration::from_secs(400);
