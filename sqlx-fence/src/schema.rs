@@ -74,6 +74,7 @@ pub const SQLITE_LOCKS: &str = "CREATE TABLE IF NOT EXISTS leasehold_locks (\
     label TEXT) WITHOUT ROWID";
 
 /// Returns the table `fences` with the statement that creates it.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 pub(crate) const fn fences(create: &'static str) -> Table {
     Table {
         name: "fences",
@@ -83,6 +84,7 @@ pub(crate) const fn fences(create: &'static str) -> Table {
 }
 
 /// Returns the table `idempotency_records` with the statements that create it.
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 pub(crate) const fn idempotency_records(create: &'static str) -> Table {
     Table {
         name: "idempotency_records",
@@ -92,7 +94,10 @@ pub(crate) const fn idempotency_records(create: &'static str) -> Table {
 }
 
 /// Returns the table `leasehold_locks` with the statement that creates it.
-#[cfg(feature = "backend")]
+#[cfg(all(
+    feature = "backend",
+    any(feature = "mysql", feature = "postgres", feature = "sqlite")
+))]
 pub(crate) const fn locks(create: &'static str) -> Table {
     Table {
         name: "leasehold_locks",
