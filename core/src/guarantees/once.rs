@@ -27,6 +27,11 @@
 //! - An outcome expires after its retention time, and no key on the server is without a TTL.
 //!   `leasehold::it::once::a_result_is_kept_for_its_retention_time`,
 //!   `leasehold::redis::single::once::each_key_of_a_result_has_a_ttl`
+//! - If the clocks of a time zone skip or repeat an hour, each time of the day in it fires once.
+//!   `leasehold::it::schedule::several_times_of_the_day_in_the_skipped_hour_fire_once_at_its_end`,
+//!   `leasehold::it::schedule::several_times_of_the_day_in_the_repeated_hour_fire_in_the_first_one`
+//! - After a failed job of a schedule, the next instance runs it.
+//!   `leasehold::it::distributed_lock::once::after_a_failed_job_of_a_schedule_the_next_instance_runs_it`
 //! - Processes whose clocks are wrong by less than 500 ms compute the same slot of a `Schedule`, and so the same key.
 //!   `leasehold::it::schedule::processes_whose_clocks_are_wrong_by_less_than_500_ms_name_the_same_slot`,
 //!   `leasehold_nemesis::it::processes::schedule::each_slot_runs_once_despite_clock_skew_and_not_with_a_lock_alone`

@@ -13,9 +13,10 @@ use tokio::time::timeout;
 use crate::endless::Endless;
 use crate::most_memory_kib;
 
-/// The maximum growth of memory for one reply: twice the accepted size.
-const LOCKS_KIB: u64 = 40 * 1024;
-const FENCES_KIB: u64 = 160 * 1024;
+/// The maximum growth of memory: four times the accepted size. A buffer that grows is copied, and on a busy machine the
+/// buffer of the last connection is still there while the next one fills. A reply without a limit has gigabytes.
+const LOCKS_KIB: u64 = 4 * 16 * 1024;
+const FENCES_KIB: u64 = 4 * 64 * 1024;
 
 /// The timeout of a request for a lock.
 const TIMEOUT: Duration = Duration::from_secs(30);

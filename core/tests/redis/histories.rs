@@ -2,6 +2,7 @@
 //! [`leasehold_histories`].
 
 use std::sync::LazyLock;
+use std::time::Duration;
 
 use leasehold::backend::Claim;
 use leasehold::backend::redis::Redis;
@@ -62,6 +63,9 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
 
 impl Place for OnRedis {
     const IS_LAZY: bool = true;
+
+    // A grant ends after 2 s if its waiter does not confirm it.
+    const LIMIT: Duration = Duration::from_millis(1_500);
 
     type Backend = Redis;
 

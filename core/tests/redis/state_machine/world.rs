@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::pin::Pin;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::poll;
 use leasehold::backend::redis::Redis;
@@ -21,6 +21,9 @@ use crate::state_machine::step::{Answer, Draw, Holder, Id, PROCESSES, Seen, Step
 
 /// Longer than a history. Leases end by steps instead.
 const TTL: Duration = Duration::from_secs(600);
+
+/// A grant ends after 2 s if its waiter does not confirm it. A history that takes longer is not checked.
+const LIMIT: Duration = Duration::from_millis(1_500);
 
 const FOREIGN: &str = "foreign";
 
@@ -67,6 +70,7 @@ fn backend(who: Id) -> &'static Redis {
 
 pub(crate) struct World {
     key: Key,
+    begun: Instant,
     attempts: Vec<Attempt>,
     tokens: Vec<FencingToken>,
     lock: Specification<()>,
@@ -82,11 +86,17 @@ impl World {
         let name = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
         Self {
             key: Key::new("", &name).unwrap(),
+            begun: Instant::now(),
             attempts: Vec::new(),
             tokens: Vec::new(),
             lock: Specification::default(),
             waits: HashMap::new(),
         }
+    }
+
+    /// Returns whether grants may have ended by themselves.
+    pub(crate) fn is_late(&self) -> bool {
+        self.begun.elapsed() > LIMIT
     }
 
     pub(crate) fn carry_out(&mut self, step: &Step, model: &Model) -> Answer {

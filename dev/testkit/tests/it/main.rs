@@ -27,5 +27,6 @@ mod step_execution;
 mod steps;
 mod tls;
 mod topologies;
+mod versions;
 mod workspace;
 mod zookeeper;
