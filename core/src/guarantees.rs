@@ -66,12 +66,8 @@
 //!   `leasehold::it::lock_set_histories::histories_hold_all_or_nothing`,
 //!   `leasehold::it::lock_set::concurrent_sets_never_deadlock`
 //! - `connect` of `SqlBackend` refuses what would give two processes different locks: a second table in another schema of
-//!   Postgres, a second name of a `SQLite` file, a pool on `MySQL` or `MariaDB` that commits nothing.
-//!   `leasehold_sqlx::it::backend::connect::tables::on_postgres_a_second_lock_table_in_another_schema_is_refused_with_the_remedy`,
-//!   `leasehold_sqlx::it::backend::connect::tables::on_postgres_a_table_without_rights_is_not_replaced_by_another_one`,
-//!   `leasehold_sqlx::it::backend::connect::sqlite::a_file_with_a_hard_link_is_refused_under_both_names_with_the_remedy`,
-//!   `leasehold_sqlx::it::backend::connect::settings::on_mariadb_locks_are_committed_whatever_the_defaults_of_the_session_are`,
-//!   `leasehold_sqlx::it::backend::connect::settings::on_mariadb_a_pool_without_autocommit_is_refused_with_the_remedy`
+//!   Postgres, a second name of a `SQLite` file, a pool that commits nothing. `leasehold_sqlx::it::backend::connect::tables::on_postgres_a_second_lock_table_in_another_schema_is_refused_with_the_remedy`,
+//!   `leasehold_sqlx::it::backend::connect::sqlite::a_file_with_a_hard_link_is_refused_under_both_names_with_the_remedy`, `leasehold_sqlx::it::backend::connect::settings::on_mariadb_locks_are_committed_whatever_the_defaults_of_the_session_are`
 //! - Different values result in different keys. This applies to values that a template of `#[distributed_lock]`
 //!   separates with `:`, and to the path keys of `leasehold-tower`.
 //!   `leasehold::key::tests::no_two_pairs_of_values_share_a_key`, `leasehold_ui::it::compiles::keys::each_form_of_key_compiles_and_runs`,
@@ -147,8 +143,7 @@
 //!   `leasehold::it::fence::the_largest_of_concurrent_tokens_is_kept`,
 //!   `leasehold::redis::single::fence::the_newest_token_is_admitted_again_and_older_ones_refused_exactly`,
 //!   `leasehold::redis::single::fence::a_server_that_accepts_no_writes_admits_no_token`
-//! - The token of a lock that guards a request, as under an `IdempotencyLayer`, fences no write.
-//!   `leasehold_tower::it::idempotency::transactions::deposits_without_a_lock_of_the_account_are_refused_before_they_are_sent`,
+//! - The token of a lock that guards a request, as under an `IdempotencyLayer`, fences no write. `leasehold_tower::it::idempotency::transactions::deposits_without_a_lock_of_the_account_are_refused_before_they_are_sent`,
 //!   `leasehold_tower::it::idempotency::transactions::no_deposit_is_lost_with_a_lock_of_the_account_inside_or_outside_of_the_idempotency_layer`
 //! - If all holders use `Fence::begin` of `leasehold-sqlx`, a paused holder that reads and writes does not lose another
 //!   holder's update. `begin` claims the fence first, and the fence's row stays locked until the commit.
