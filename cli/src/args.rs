@@ -69,8 +69,8 @@ impl Connection {
 /// Acquires a lock, runs a command, and releases the lock.
 ///
 /// The command gets the variables `LEASEHOLD_KEY` and `LEASEHOLD_TOKEN`, the fencing token, but not `LEASEHOLD_URL`, which
-/// may contain a password. Its signals are forwarded. The lock is released when the command and all processes that it has started have ended. Processes that are left when
-/// the command ends get SIGTERM, and SIGKILL after 5 s.
+/// may contain a password. Its signals are forwarded. The lock is released when the command and all processes that it has
+/// started have ended. Processes that are left when the command ends get SIGTERM, and SIGKILL after 5 s.
 #[derive(Debug, clap::Args)]
 #[command(after_help = exit_code::TABLE, after_long_help = after_help())]
 pub(crate) struct RunArgs {

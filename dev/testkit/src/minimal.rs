@@ -1,11 +1,8 @@
-//! Checks whether the published crates build with the oldest dependencies that their manifests allow, and show no other
-//! crates in their API than those in their manifests.
+//! Checks whether the published crates build with the oldest dependencies that their manifests allow.
 //!
 //! The check copies the crates without their test dependencies, selects the oldest version of each direct dependency,
-//! and checks them with all features. A type of another crate in a public signature couples the versions of both
-//! crates, so `package.metadata.public-dependencies` lists these crates, each with the reason, and the compiler refuses
-//! others. These options of cargo are unstable. The check sets the variable that enables them, so no other toolchain is
-//! needed.
+//! and checks them with all features. This option of cargo is unstable. The check sets the variable that enables it, so
+//! no other toolchain is needed.
 
 use std::fs;
 use std::io;
@@ -36,11 +33,12 @@ pub fn check(workspace: &Workspace, mut say: impl FnMut(&str)) -> Result<bool, E
         path: copy.clone(),
         source,
     })?;
-    let update = "update -Z direct-minimal-versions";
-    let check = "check -Z public-dependency --locked --workspace --all-features";
-    for words in [update, check] {
-        let mut job = Job::new(&cargo(), words.split_whitespace());
-        job.env.push(("RUSTC_BOOTSTRAP".to_owned(), "1".to_owned()));
+    let mut update = Job::new(&cargo(), ["update", "-Z", "direct-minimal-versions"]);
+    update
+        .env
+        .push(("RUSTC_BOOTSTRAP".to_owned(), "1".to_owned()));
+    let check = ["check", "--locked", "--workspace", "--all-features"];
+    for job in [update, Job::new(&cargo(), check)] {
         if let Some(why) = job.run(&copy, &mut say)?.failure {
             say(&format!("{} failed: {why}", job.shown()));
             return Ok(false);
@@ -61,12 +59,6 @@ fn copy_all(workspace: &Workspace, members: &[&Member], to: &Path) -> io::Result
     if let Some(Value::Table(workspace)) = root.get_mut("workspace") {
         workspace.remove("default-members");
         workspace.insert("members".to_owned(), Value::Array(names));
-        if let Some(Value::Table(rust)) =
-            workspace.get_mut("lints").and_then(|it| it.get_mut("rust"))
-        {
-            let deny = Value::String("deny".to_owned());
-            rust.insert("exported_private_dependencies".to_owned(), deny);
-        }
     }
     fs::write(to.join("Cargo.toml"), root.to_string())?;
     for member in members {
@@ -76,30 +68,11 @@ fn copy_all(workspace: &Workspace, members: &[&Member], to: &Path) -> io::Result
         for part in FOR_TESTS {
             its_own.remove(part);
         }
-        mark_public_dependencies(&mut its_own, workspace);
         fs::write(folder.join("Cargo.toml"), its_own.to_string())?;
         // The manifest names this file.
         fs::copy(member.dir.join("README.md"), folder.join("README.md"))?;
     }
     Ok(())
-}
-
-/// Marks the dependencies that a crate may show in its API. Crates of the same workspace are released together, so they
-/// are among them.
-fn mark_public_dependencies(manifest: &mut Table, workspace: &Workspace) {
-    let metadata = manifest.get("package").and_then(|it| it.get("metadata"));
-    let listed = metadata.and_then(|it| it.get("public-dependencies"));
-    let listed = listed.and_then(Value::as_table).into_iter();
-    let mut shown: Vec<String> = listed.flat_map(Table::keys).cloned().collect();
-    shown.extend(workspace.members.iter().map(|it| it.name.clone()));
-    let Some(Value::Table(dependencies)) = manifest.get_mut("dependencies") else {
-        return;
-    };
-    for (name, dependency) in dependencies {
-        if let (true, Value::Table(dependency)) = (shown.contains(name), dependency) {
-            dependency.insert("public".to_owned(), Value::Boolean(true));
-        }
-    }
 }
 
 fn manifest(folder: &Path) -> io::Result<Table> {

@@ -80,7 +80,7 @@ async fn left(server: &Server) -> Duration {
         .query_async(&mut server.raw().await)
         .await
         .unwrap();
-    // It is negative if there is no lock.
+    // `PTTL` returns a negative number if the key does not exist.
     Duration::from_millis(left.try_into().unwrap_or_default())
 }
 

@@ -1,6 +1,6 @@
 //! The list of checks.
 
-use super::{Verdict, circles, guarantees, sizes};
+use super::{Verdict, api, circles, guarantees, sizes};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
@@ -13,11 +13,13 @@ pub enum Check {
     Circles,
     /// Every guarantee names existing tests.
     Guarantees,
+    /// Published crates show only the crates in their manifests.
+    Api,
 }
 
 impl Check {
     /// All checks.
-    pub const ALL: [Self; 3] = [Self::Sizes, Self::Circles, Self::Guarantees];
+    pub const ALL: [Self; 4] = [Self::Sizes, Self::Circles, Self::Guarantees, Self::Api];
 
     /// Returns the name of the check.
     #[must_use]
@@ -26,6 +28,7 @@ impl Check {
             Self::Sizes => "lint: file sizes",
             Self::Circles => "lint: module circles",
             Self::Guarantees => "lint: guarantees",
+            Self::Api => "lint: public dependencies",
         }
     }
 
@@ -40,6 +43,7 @@ impl Check {
             Self::Sizes => sizes::check(workspace),
             Self::Circles => circles::check(workspace),
             Self::Guarantees => guarantees::check(workspace),
+            Self::Api => api::check(workspace),
         }
     }
 }

@@ -5,10 +5,12 @@
 //! | [`Check::Sizes`] | the median source file, or a single one, is too long |
 //! | [`Check::Circles`] | modules depend on each other in a cycle |
 //! | [`Check::Guarantees`] | a guarantee names no test, or one that does not exist |
+//! | [`Check::Api`] | a published crate shows a crate that is not in its `public-dependencies` |
 //!
 //! Most checks read `src/**/*.rs` of every member of the workspace. The cycles are checked only in libraries. The check
 //! of guarantees also reads tests.
 
+mod api;
 mod check;
 mod circles;
 mod collector;
@@ -19,6 +21,7 @@ mod map;
 mod named_tests;
 mod reader;
 mod resolve;
+mod signatures;
 mod sizes;
 mod sources;
 mod syntax;

@@ -27,7 +27,7 @@ impl Template {
         Self(target.join("servers/templates").join(folder))
     }
 
-    /// Copies the template to a data folder. Returns `false` if there is no template yet.
+    /// Copies the template to a data folder. Returns whether the template exists.
     pub(super) async fn copy_to(&self, data: &Path) -> Result<bool, ServerError> {
         if !self.0.is_dir() {
             return Ok(false);

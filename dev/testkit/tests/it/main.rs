@@ -20,6 +20,7 @@ mod lost_replies;
 mod module_cycles;
 mod processes;
 mod proxy;
+mod public_api;
 mod pushes;
 mod readme;
 mod servers;

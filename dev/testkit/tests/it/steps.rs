@@ -47,6 +47,7 @@ fn all_steps_of_a_workspace_are_listed() -> Outcome {
         ("lint: file sizes", "Sizes".to_owned()),
         ("lint: module circles", "Circles".to_owned()),
         ("lint: guarantees", "Guarantees".to_owned()),
+        ("lint: public dependencies", "Api".to_owned()),
         (
             "clippy and tests",
             format!("/xtask beside {tests} --tests --examples"),
@@ -117,7 +118,7 @@ fn only_option_selects_steps_by_part_of_their_name() -> Outcome {
     let dir = tempfile::tempdir()?;
     let workspace = fake::workspace(dir.path());
     let chosen = steps::select(steps::all(&workspace, RUNNER), Some("lint:"))?;
-    assert_eq!(chosen.len(), 3);
+    assert_eq!(chosen.len(), 4);
     let all = steps::all(&workspace, RUNNER);
     assert_eq!(steps::select(all.clone(), None)?, all);
 

@@ -1,7 +1,7 @@
 //! The compiler's messages for code that does not compile.
 //!
 //! Each file of `tests/ui` is compiled against the libraries of this test, so nothing is compiled for it alone. The
-//! messages must be those of the `.stderr` file beside it. `LEASEHOLD_UI=overwrite` writes these files.
+//! messages must equal the `.stderr` file next to the case. With `LEASEHOLD_UI=overwrite`, the test writes these files.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
