@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Watch(WatchArgs),
     /// Releases a lock that another process holds
     Release(ReleaseArgs),
+    /// Checks the lock backend before production
+    Doctor(DoctorArgs),
     /// Runs the command of `run`, and ends it before the lease ends
     #[command(hide = true)]
     Supervise(SuperviseArgs),
@@ -52,13 +54,22 @@ impl Connection {
         format!("{}{key}", self.prefix)
     }
 
-    /// Connects a manager. Without a label, it has the default label.
-    pub(crate) async fn connect(
+    /// Connects a manager.
+    pub(crate) async fn connect(&self) -> Result<LockManager, leasehold::Error> {
+        self.connect_within(Duration::ZERO, None).await
+    }
+
+    /// Connects a manager, and retries for `limit` while the backend cannot be reached. Without a label, the manager has
+    /// the default label.
+    pub(crate) async fn connect_within(
         &self,
+        limit: Duration,
         label: Option<&str>,
     ) -> Result<LockManager, leasehold::Error> {
         leasehold_sqlx::install_backends();
-        let mut builder = LockManager::builder().prefix(&self.prefix);
+        let mut builder = LockManager::builder()
+            .prefix(&self.prefix)
+            .connect_retry_timeout(limit);
         if let Some(label) = label {
             builder = builder.label(label);
         }
@@ -79,7 +90,8 @@ pub(crate) struct RunArgs {
     /// The key of the lock
     #[arg(long)]
     pub(crate) key: String,
-    /// How long to wait if the lock is busy, such as `5s` or `1m 30s`; `0s` does not wait [default: no limit]
+    /// How long to wait if the lock is busy or the lock backend cannot be reached, such as `5s` or `1m 30s`; `0s` does not
+    /// wait [default: no limit for a busy lock, and 10 s for the backend]
     #[arg(long, value_parser = humantime::parse_duration)]
     pub(crate) wait: Option<Duration>,
     /// How long the lock stays taken if it cannot be renewed; at least 1 s
@@ -181,6 +193,22 @@ pub(crate) struct ReleaseArgs {
     /// Take the lock, or the permits, from the holder with this id only, which `inspect` shows
     #[arg(long, value_name = "ID")]
     pub(crate) holder: Option<String>,
+}
+
+/// Checks the lock backend before production.
+///
+/// Tries each operation under a key of its own, reads the settings of the servers, and prints what it found: `ok`,
+/// `warning` if a guarantee is weaker than it could be, and `failure` if the locks do not work or can be lost. A warning and
+/// a failure have a second line with the guarantee and the remedy. Changes no setting.
+///
+/// The exit code is 1 after a failure, 125 if leasehold cannot connect, and 0 otherwise.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ use crate::table::{self, held_for, or_dash, rounded, seconds, shown};
 
 /// Shows the holders of a lock.
 pub(crate) async fn inspect(args: KeyArgs) -> anyhow::Result<u8> {
-    let locks = args.connection.connect(None).await?;
+    let locks = args.connection.connect().await?;
     let seen = locks.inspect(&args.key).await?;
     match args.json {
         true => print(as_json(&args.key, &seen))?,
@@ -28,7 +28,7 @@ pub(crate) async fn release(args: ReleaseArgs) -> anyhow::Result<u8> {
         key,
         json,
     } = args.lock;
-    let locks = connection.connect(None).await?;
+    let locks = connection.connect().await?;
     let (released, otherwise) = match &args.holder {
         None => (
             locks.force_release(&key).await?,
@@ -55,7 +55,7 @@ pub(crate) async fn release(args: ReleaseArgs) -> anyhow::Result<u8> {
 
 /// Lists the locks that are held: as a table that is sorted by key, or as JSON in the order of the backend.
 pub(crate) async fn list(args: ListArgs) -> anyhow::Result<u8> {
-    let locks = args.connection.connect(None).await?;
+    let locks = args.connection.connect().await?;
     if !args.json {
         let held = sorted(&locks, &args.key_prefix).await?;
         print(table::lines(&held).join("\n"))?;
@@ -75,7 +75,7 @@ pub(crate) async fn watch(args: WatchArgs) -> anyhow::Result<u8> {
         key_prefix,
         json,
     } = args.list;
-    let locks = connection.connect(None).await?;
+    let locks = connection.connect().await?;
     loop {
         let held = sorted(&locks, &key_prefix).await?;
         match json {

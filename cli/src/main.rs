@@ -8,6 +8,7 @@
 compile_error!("leasehold-cli needs a Unix system: it uses process groups and signals");
 
 mod args;
+mod doctor;
 mod exit_code;
 mod held_locks;
 mod run;
@@ -38,7 +39,7 @@ fn main() -> ExitCode {
     match execute(args) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            complain(format_args!("leasehold: {error:#}\n"));
+            complain(format_args!("leasehold: {}\n", with_causes(&error)));
             ExitCode::from(exit_code::FAILURE)
         }
     }
@@ -57,6 +58,7 @@ fn execute(args: Args) -> anyhow::Result<u8> {
             Command::List(args) => until_closed(held_locks::list(args).await),
             Command::Watch(args) => until_closed(held_locks::watch(args).await),
             Command::Release(args) => until_closed(held_locks::release(args).await),
+            Command::Doctor(args) => until_closed(doctor::doctor(args).await),
         }
     })
 }
@@ -67,6 +69,13 @@ fn until_closed(result: anyhow::Result<u8>) -> anyhow::Result<u8> {
         Some(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Ok(0),
         _ => Err(error),
     })
+}
+
+/// Returns the text of an error and of its causes. A cause that repeats the text before it is left out.
+fn with_causes(error: &anyhow::Error) -> String {
+    let mut texts: Vec<String> = error.chain().map(ToString::to_string).collect();
+    texts.dedup();
+    texts.join(": ")
 }
 
 /// Prints an error, without the passwords of URLs in it: a URL may be in a wrong place of the command line.

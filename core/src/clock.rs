@@ -102,7 +102,7 @@ pub(crate) fn machine_time() -> std::time::Instant {
 
 /// Returns the time of day in microseconds since 1970, which may jump. Use it only to compare with other machines'
 /// clocks, never to measure a duration.
-#[cfg(feature = "redlock")]
+#[cfg(feature = "redis")]
 pub(crate) fn micros_of_day() -> u64 {
     let since_1970 = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     u64::try_from(since_1970.unwrap_or_default().as_micros()).unwrap_or(u64::MAX)

@@ -10,7 +10,7 @@ use super::backend::{Applied, Attempt, BackendError, Claim};
 use super::clock::LeaseInstant;
 use super::event_macro::event;
 use super::options::LockOptions;
-use super::{EndReason, Key, metrics};
+use super::{EndReason, Error, Key, metrics};
 
 /// Catches panics of a subscriber or a recorder. The panic hook has already reported the panic, and reporting it again
 /// might panic again.
@@ -327,4 +327,16 @@ fn applied(error: &BackendError) -> &'static str {
         Applied::No => "no",
         Applied::Unknown => "unknown",
     }
+}
+
+/// A connect failed, and is repeated.
+pub(crate) fn connect_failed(error: &Error) {
+    tell(|| {
+        event!(
+            warn,
+            "leasehold.connect_failed",
+            { error = %error },
+            "connecting to the backend failed, and is repeated"
+        );
+    });
 }

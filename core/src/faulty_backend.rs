@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use crate::backend::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer, async_trait,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Finding, HandoverSecret,
+    Inspection, ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::clock::{LeaseInstant, sleep_until};
 use crate::{AttemptId, Key};
@@ -370,6 +370,10 @@ impl<B: Backend> Backend for Faulty<B> {
         let carry_out = self.inner.list(prefix, cursor);
         self.call(BackendCall::of_keys(Command::List, Vec::new()), carry_out)
             .await?
+    }
+
+    async fn examine(&self) -> Result<Vec<Finding>, BackendError> {
+        self.inner.examine().await
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {

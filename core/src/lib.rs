@@ -194,8 +194,8 @@
 //! Events:
 //!
 //! - `WARN`: `leasehold.lost` (also for each lock that is held at a shutdown), `.attempt_failed`, `.wait_failed`,
-//!   `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.no_notifications`, `.evicting_server`,
-//!   `.unfit_node`
+//!   `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.connect_failed` (of a connect that is
+//!   repeated), `.no_notifications`, `.evicting_server`, `.unfit_node`
 //! - `DEBUG`: `.given_up`, `.released`, `.skipped`, `.elected`, `.term_ended` (of a leader, with its `outcome`)
 //! - `TRACE`: `.renewed`, `.cleaned_up`
 //!
@@ -245,6 +245,7 @@ pub mod blocking;
 #[cfg(feature = "test-util")]
 #[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
 pub mod chaos;
+pub mod check;
 mod clock;
 #[cfg(feature = "conformance")]
 #[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]

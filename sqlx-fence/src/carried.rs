@@ -5,6 +5,7 @@ use std::error::Error as StdError;
 use sqlx::error::{DatabaseError, ErrorKind};
 
 use crate::Error;
+use crate::error::is_read_only;
 
 /// Wraps an [`Error`], so that sqlx can return it as the error of a database.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +42,7 @@ impl DatabaseError for Carried {
 impl From<Error> for sqlx::Error {
     fn from(error: Error) -> Self {
         match error {
-            Error::Sqlx(error) => error,
+            Error::Sqlx(error) | Error::ReadOnly(error) => error,
             error => Self::Database(Box::new(Carried {
                 message: error.to_string(),
                 error,
@@ -56,7 +57,10 @@ impl From<sqlx::Error> for Error {
         match error {
             sqlx::Error::Database(error) => match error.try_downcast::<Carried>() {
                 Ok(carried) => carried.error,
-                Err(error) => Self::Sqlx(sqlx::Error::Database(error)),
+                Err(error) => match sqlx::Error::Database(error) {
+                    error if is_read_only(&error) => Self::ReadOnly(error),
+                    error => Self::Sqlx(error),
+                },
             },
             error => Self::Sqlx(error),
         }

@@ -184,9 +184,24 @@ pub enum Error {
         /// The keys of the locks with a token that the task holds, the innermost first.
         held: Vec<String>,
     },
+    /// The database takes no writes: it is a replica, was a primary before a switchover, or is read-only by a setting.
+    /// Nothing was written. The pool may keep such connections: close them, or create the pool again.
+    #[error("{}", READ_ONLY)]
+    ReadOnly(#[source] sqlx::Error),
     /// The database or the driver failed. The source is the error of sqlx.
     #[error("database error")]
     Sqlx(#[source] sqlx::Error),
+}
+
+pub(crate) const READ_ONLY: &str = "the database takes no writes, so nothing was written: its server is a replica, was the primary before \
+     a switchover, or is read-only by a setting; connect to the primary";
+
+/// Returns whether the server takes no writes. `MariaDB` and `MySQL` have a code of their own for the server's setting,
+/// and the code of other errors.
+pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| {
+        error.code().as_deref() == Some("25006") || error.message().contains("read-only option")
+    })
 }
 
 /// A position in a statement.

@@ -55,6 +55,16 @@ pub(crate) fn busy(resource: &str, token: FencingToken) {
     );
 }
 
+#[cfg(feature = "backend")]
+pub(crate) fn notifications_refused(reason: &sqlx::Error) {
+    event!(
+        warn,
+        "leasehold_sqlx.notifications_refused",
+        { error = %reason },
+        "the database refuses `pg_notify`, so waiters in other processes poll: GRANT EXECUTE ON FUNCTION pg_notify TO the role"
+    );
+}
+
 #[cfg(feature = "metrics")]
 fn count(outcome: &'static str) {
     metrics::counter!("leasehold.sqlx.writes", "outcome" => outcome).increment(1);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::ValueEnum;
-use leasehold::{Error, LockGuard, LockManager, Lost};
+use leasehold::{DEFAULT_BACKEND_RETRY_TIMEOUT, Error, LockGuard, LockManager, Lost};
 use rustix::process::{Pid, Signal, getpgrp};
 use tokio::time::{sleep, timeout};
 
@@ -18,7 +18,7 @@ use super::deadline::{Deadline, now};
 use super::processes::{Processes, adopt_orphans};
 use super::signals::{self, Signals};
 use crate::args::{OnLoss, RunArgs};
-use crate::{complain, exit_code};
+use crate::{complain, exit_code, with_causes};
 
 /// How long the process waits for the confirmation of a release after a failure.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -27,9 +27,10 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 pub(crate) async fn run(args: RunArgs) -> anyhow::Result<u8> {
     let mut signals = Signals::listen().context("cannot receive signals")?;
     let of_signal = |signal: Signal| Ok(exit_code::of_signal(signal.as_raw()));
+    let wait = wait(&args).unwrap_or(DEFAULT_BACKEND_RETRY_TIMEOUT);
     let locks = tokio::select! {
         signal = signals.next_ending() => return of_signal(signal),
-        connected = args.connection.connect(args.label.as_deref()) => connected?,
+        connected = args.connection.connect_within(wait, args.label.as_deref()) => connected?,
     };
     let code = tokio::select! {
         signal = signals.next_ending() => of_signal(signal),
@@ -50,13 +51,18 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<u8> {
 
 async fn acquire(locks: &LockManager, args: &RunArgs) -> Result<LockGuard, Error> {
     let mut lock = locks.lock(&args.key).ttl(args.ttl);
-    if let Some(wait) = args.wait.or(args.skip.then_some(Duration::ZERO)) {
+    if let Some(wait) = wait(args) {
         lock = lock.wait(wait);
     }
     if let Some(hold_at_least) = args.hold_at_least {
         lock = lock.hold_at_least(hold_at_least);
     }
     lock.acquire().await
+}
+
+/// Returns how long to wait for the lock.
+fn wait(args: &RunArgs) -> Option<Duration> {
+    args.wait.or(args.skip.then_some(Duration::ZERO))
 }
 
 /// How the command ended.
@@ -85,7 +91,7 @@ async fn hold(args: &RunArgs, guard: LockGuard, mut signals: Signals) -> anyhow:
                 exit_code::LOST,
                 format!("{lost}; the command was not ended"),
             ),
-            (None, Err(error)) => (code, format!("{:#}", anyhow::Error::from(error))),
+            (None, Err(error)) => (code, with_causes(&error.into())),
         },
         Outcome::NotRenewed => {
             let remedy = "check the lock backend, or use a longer --ttl";

@@ -107,7 +107,7 @@ async fn each_outcome_of_run_has_the_documented_exit_code() {
         (
             125,
             &["--url", "redis://127.0.0.1:1", "--key", "k"],
-            &["--", "true"],
+            &["--wait", "0s", "--", "true"],
             "cannot connect to 127.0.0.1:1",
         ),
         (0, &[], &["--help"], ""),
@@ -173,4 +173,18 @@ async fn waiting(server: &RedisServer, number: usize) {
         }
     };
     tokio::time::timeout(PATIENCE, wanted).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn run_waits_for_a_backend_that_starts() {
+    let server = RedisServer::start().await.unwrap();
+    server.kill();
+    let mut early = run(&server, "k", &["--wait", "2m"])
+        .arg("true")
+        .start()
+        .unwrap();
+    let mut skipping = run(&server, "k", &["--skip"]).arg("true").start().unwrap();
+    assert_eq!(code(&mut skipping).await, 125);
+    server.restart().await.unwrap();
+    assert_eq!(code(&mut early).await, 0);
 }

@@ -6,6 +6,7 @@ mod attempt;
 mod capabilities;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
 mod certificates;
+mod finding;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 mod interruptions;
 pub mod key_state;
@@ -39,6 +40,7 @@ pub use super::mode::Mode;
 use super::{AttemptId, Key};
 pub use attempt::{Attempt, Claim, Handover, HandoverSecret};
 pub use capabilities::Capabilities;
+pub use finding::{Finding, Verdict};
 pub use listing::{ListCursor, ListPage};
 pub use memory::InProcess;
 pub use outcome::Outcome;
@@ -243,6 +245,14 @@ pub trait Backend: Debug + Send + Sync + 'static {
         Err(BackendError::not_applied("this backend cannot list its locks").permanent())
     }
 
+    /// Examines the settings of the servers, for [`LockManager::check`](crate::LockManager::check). The operations are
+    /// checked by the manager.
+    ///
+    /// The default returns no findings.
+    async fn examine(&self) -> Result<Vec<Finding>, BackendError> {
+        Ok(Vec::new())
+    }
+
     /// Waits until the number of interruptions of the connection to the backend is greater than `seen`, and returns the
     /// number. Leases may have ended unnoticed during an interruption, so the manager renews all of its locks
     /// immediately. The future never completes if the backend has no connection that can break.
@@ -355,6 +365,10 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         cursor: Option<&ListCursor>,
     ) -> Result<ListPage, BackendError> {
         (**self).list(prefix, cursor).await
+    }
+
+    async fn examine(&self) -> Result<Vec<Finding>, BackendError> {
+        (**self).examine().await
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {

@@ -13,7 +13,7 @@ const LAST_TRY: Duration = Duration::from_millis(10);
 
 /// Pauses between retries. The pauses increase up to a maximum, with jitter.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     next: Duration,
 }
 
@@ -32,7 +32,7 @@ impl Backoff {
     }
 
     /// Pauses before another retry, whatever the failure. Returns false if no time is left before `end`.
-    pub(super) async fn pause_before(&mut self, end: LeaseInstant) -> bool {
+    pub(crate) async fn pause_before(&mut self, end: LeaseInstant) -> bool {
         let left = end.remaining().saturating_sub(LAST_TRY);
         if left.is_zero() {
             return false;

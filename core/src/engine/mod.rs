@@ -32,6 +32,7 @@ pub(crate) use acquire::busy_policy::BusyPolicy;
 pub(crate) use acquire::not_acquired::NotAcquired;
 pub(crate) use acquire::request::AcquireRequest;
 use background_work::ReleaseBacklog;
+pub(crate) use backoff::Backoff;
 pub(crate) use downgrade_and_handover::{downgrade, hand_over};
 pub(crate) use hold::{Hold, HoldRef};
 pub(crate) use lease::Lease;

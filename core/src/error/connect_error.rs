@@ -1,44 +1,41 @@
 //! The error of connecting to a backend.
 
 use std::error::Error;
+use std::fmt;
 
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 use super::Applied;
-use super::BackendError;
+use super::{BackendError, WithCauses};
 use crate::InvalidOption;
 
-/// Connecting to a backend failed.
-#[derive(Debug, thiserror::Error)]
+/// Connecting to a backend failed. The message contains all causes, so [`Error::source`] returns none. To examine a cause,
+/// use the field `source`.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// This build has no backend for the URL's scheme.
-    #[error(
-        "`{scheme}://` is not supported by this build; use redis://, redis+sentinel://, redis+cluster://, redlock://, unix://, zookeeper://, zookeeper+tls://, sqlite:, postgres:// or mysql://, and enable its feature"
-    )]
     UnknownScheme {
         /// The scheme of the URL.
         scheme: String,
     },
     /// The backend of the URL's scheme is in the crate `leasehold-sqlx`, and is not registered.
-    #[error(
-        "`{scheme}:` is not registered: add leasehold-sqlx with the features `backend` and `{feature}`, and call leasehold_sqlx::install_backends() first"
-    )]
     NotInstalled {
         /// The scheme of the URL.
         scheme: String,
         /// The feature of `leasehold-sqlx` for the database.
         feature: &'static str,
     },
-    /// The URL is invalid, or needs a feature that this build does not have.
-    #[error(
-        "the URL is invalid; it should look like redis://user:password@host:6379/0, zookeeper://a:2181,b:2181/locks, postgres://user:password@host/database or sqlite:locks.db"
-    )]
+    /// The URL needs a feature that this build does not have.
+    MissingFeature {
+        /// The feature of this crate.
+        feature: &'static str,
+    },
+    /// The URL is invalid.
     Url {
         /// The problem.
         source: Box<dyn Error + Send + Sync>,
     },
     /// The server did not respond, or refused the connection.
-    #[error("cannot connect to {address}")]
     Server {
         /// The server's address: `host:port`, with commas between several, or the path of a socket.
         address: String,
@@ -46,20 +43,16 @@ pub enum ConnectError {
         source: BackendError,
     },
     /// Certificates or a private key for TLS are invalid or missing.
-    #[error("the certificates are invalid")]
     Certificates {
         /// The problem, and the remedy.
         source: Box<dyn Error + Send + Sync>,
     },
     /// An option is invalid.
-    #[error("an option is invalid")]
     Option {
         /// The problem.
-        #[from]
         source: InvalidOption,
     },
     /// Fewer nodes than a majority can be reached.
-    #[error("connected to {reached} of {nodes} nodes, but {needed} are needed")]
     NoQuorum {
         /// The number of nodes that were reached.
         reached: usize,
@@ -71,9 +64,6 @@ pub enum ConnectError {
         source: BackendError,
     },
     /// Two nodes are the same server, which would have two votes.
-    #[error(
-        "the nodes {one} and {other} are one server, which would have two votes; use independent servers"
-    )]
     NotIndependent {
         /// The address of the first node.
         one: String,
@@ -81,7 +71,6 @@ pub enum ConnectError {
         other: String,
     },
     /// The server's version is too old for the scripts.
-    #[error("the server at {address} has version `{version}`; {least} or later is needed")]
     TooOld {
         /// The server's address: `host:port`, or the path of a socket.
         address: String,
@@ -92,7 +81,83 @@ pub enum ConnectError {
     },
 }
 
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownScheme { scheme } => write!(
+                f,
+                "`{scheme}://` is not supported by this build; use redis://, redis+sentinel://, redis+cluster://, \
+                 redlock://, unix://, zookeeper://, zookeeper+tls://, sqlite:, postgres:// or mysql://, and enable its \
+                 feature"
+            ),
+            Self::NotInstalled { scheme, feature } => write!(
+                f,
+                "`{scheme}:` is not registered: add leasehold-sqlx with the features `backend` and `{feature}`, and call \
+                 leasehold_sqlx::install_backends() first"
+            ),
+            Self::MissingFeature { feature } => write!(
+                f,
+                "the URL needs a feature that this build does not have: enable the feature `{feature}`"
+            ),
+            Self::Url { source } => write!(
+                f,
+                "the URL is invalid; it should look like redis://user:password@host:6379/0, \
+                 zookeeper://a:2181,b:2181/locks, postgres://user:password@host/database or sqlite:locks.db: {}",
+                WithCauses(&**source)
+            ),
+            Self::Server { address, source } => {
+                write!(f, "cannot connect to {address}: {}", WithCauses(source))
+            }
+            Self::Certificates { source } => {
+                write!(f, "the certificates are invalid: {}", WithCauses(&**source))
+            }
+            Self::Option { source } => write!(f, "an option is invalid: {source}"),
+            Self::NoQuorum {
+                reached,
+                needed,
+                nodes,
+                source,
+            } => write!(
+                f,
+                "connected to {reached} of {nodes} nodes, but {needed} are needed: {}",
+                WithCauses(source)
+            ),
+            Self::NotIndependent { one, other } => write!(
+                f,
+                "the nodes {one} and {other} are one server, which would have two votes; use independent servers"
+            ),
+            Self::TooOld {
+                address,
+                version,
+                least,
+            } => write!(
+                f,
+                "the server at {address} has version `{version}`; {least} or later is needed"
+            ),
+        }
+    }
+}
+
+// The message contains the causes, so `source` returns none of them.
+impl Error for ConnectError {}
+
+impl From<InvalidOption> for ConnectError {
+    fn from(source: InvalidOption) -> Self {
+        Self::Option { source }
+    }
+}
+
 impl ConnectError {
+    /// Returns whether the same connect may succeed later: the server could not be reached, was starting, or had no free
+    /// connection.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Server { source, .. } | Self::NoQuorum { source, .. } => source.is_temporary(),
+            _ => false,
+        }
+    }
+
     pub(crate) fn url(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Url {
             source: source.into(),

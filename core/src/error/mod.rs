@@ -13,6 +13,7 @@ mod once;
 mod operation;
 mod release;
 mod stale;
+mod with_causes;
 
 use std::time::Duration;
 
@@ -29,6 +30,7 @@ pub use once::OnceError;
 pub use operation::Operation;
 pub use release::{LockSetReleaseError, ShutdownError, UnconfirmedRelease};
 pub use stale::Stale;
+pub(crate) use with_causes::WithCauses;
 
 /// The error of every method that connects, acquires, holds or releases.
 ///
@@ -243,8 +245,8 @@ impl Error {
         }
     }
 
-    /// Returns whether the same call may succeed later: the lock was busy, the backend had a temporary fault, or the
-    /// body of another caller failed. Returns false if a body has completed and only its record failed.
+    /// Returns whether the same call may succeed later: the lock was busy, the backend had a temporary fault or could not
+    /// be reached, or the body of another caller failed. Returns false if a body has completed and only its record failed.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         match self {
@@ -255,6 +257,7 @@ impl Error {
                 ..
             } => false,
             Self::Backend { source, .. } => source.is_temporary(),
+            Self::Connect(error) => error.is_temporary(),
             #[cfg(feature = "once")]
             Self::Once(OnceError::Failed { .. }) => true,
             _ => false,

@@ -6,6 +6,9 @@ use std::time::Duration;
 use super::connect::backend_at;
 use super::lock_manager::LockManager;
 use crate::backend::Backend;
+use crate::clock::LeaseInstant;
+use crate::engine::Backoff;
+use crate::events;
 use crate::options::{DEFAULT_PREFIX, Limits, LockOptions, validate_label};
 use crate::{Error, Key, label};
 
@@ -23,6 +26,7 @@ use crate::{Error, Key, label};
 /// | [`label`](Self::label) | host name and process id, such as `web-3/4711` |
 /// | [`command_timeout`](Self::command_timeout) | 2 s |
 /// | [`backend_retry_timeout`](Self::backend_retry_timeout) | 10 s |
+/// | [`connect_retry_timeout`](Self::connect_retry_timeout) | 0 s |
 ///
 /// # Examples
 ///
@@ -46,6 +50,7 @@ pub struct LockManagerBuilder {
     limits: Limits,
     defaults: LockOptions,
     label: Option<String>,
+    connect_retry: Duration,
 }
 
 impl LockManager {
@@ -56,6 +61,7 @@ impl LockManager {
             limits: Limits::default(),
             defaults: LockOptions::default(),
             label: None,
+            connect_retry: Duration::ZERO,
         }
     }
 }
@@ -133,6 +139,29 @@ impl LockManagerBuilder {
         self
     }
 
+    /// Sets how long [`connect`](Self::connect) retries while the backend cannot be reached, as when both start at the
+    /// same time. With zero, `connect` returns the first failure. With `Duration::MAX`, it retries without limit. `connect`
+    /// returns other failures, such as a wrong password, at once.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn connect() -> Result<(), leasehold::Error> {
+    /// use std::time::Duration;
+    /// use leasehold::LockManager;
+    ///
+    /// let locks = LockManager::builder()
+    ///     .connect_retry_timeout(Duration::from_secs(60))
+    ///     .connect("redis://127.0.0.1")
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn connect_retry_timeout(mut self, limit: Duration) -> Self {
+        self.connect_retry = limit;
+        self
+    }
+
     /// Creates the manager on a backend.
     ///
     /// # Errors
@@ -151,7 +180,19 @@ impl LockManagerBuilder {
     /// Returns [`Error::Connect`] if the connection fails, and the errors of [`build`](Self::build).
     pub async fn connect(self, url: &str) -> Result<LockManager, Error> {
         self.validate()?;
-        let backend = backend_at(url, self.label.as_deref()).await?;
+        let end = LeaseInstant::now().after(self.connect_retry);
+        let mut backoff = Backoff::default();
+        let backend = loop {
+            match backend_at(url, self.label.as_deref()).await {
+                Err(error) if error.is_temporary() => {
+                    if !backoff.pause_before(end).await {
+                        return Err(error);
+                    }
+                    events::connect_failed(&error);
+                }
+                connected => break connected?,
+            }
+        };
         self.on(backend)
     }
 

@@ -326,7 +326,7 @@ impl LockManager {
     }
 
     #[track_caller]
-    pub(super) fn key(&self, name: &str) -> Result<Key, InvalidKey> {
+    pub(crate) fn key(&self, name: &str) -> Result<Key, InvalidKey> {
         #[cfg(feature = "test-util")]
         crate::lock_site::note(name);
         Key::new(&self.inner.prefix, name)

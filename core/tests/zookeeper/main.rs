@@ -9,6 +9,7 @@
 
 mod access;
 mod attempts;
+mod check;
 #[path = "../crowd/mod.rs"]
 mod crowd;
 mod ensemble;

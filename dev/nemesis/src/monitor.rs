@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use leasehold_testkit::history::Queue;
-use redis::RedisError;
-use tokio::sync::oneshot;
+use redis::{Client, RedisError};
 use tokio::task::JoinHandle;
 
 /// An event of the lock `lock:k`.
@@ -28,10 +27,13 @@ pub struct Seen {
     pub event: Event,
 }
 
+/// The command whose line ends a watch. The server executes it after all commands that the watch has to see.
+const END: &str = "the watch ends here";
+
 /// Watches a server until it is stopped.
 #[derive(Debug)]
 pub struct Watch {
-    stop: oneshot::Sender<()>,
+    client: Client,
     seen: JoinHandle<Vec<Seen>>,
 }
 
@@ -42,30 +44,36 @@ impl Watch {
     ///
     /// Returns an error if the server does not allow it.
     pub async fn start(url: &str) -> Result<Self, RedisError> {
-        let monitor = redis::Client::open(url)?.get_async_monitor().await?;
-        let mut lines = monitor.into_on_message::<String>();
-        let (stop, mut stopped) = oneshot::channel();
+        let client = Client::open(url)?;
+        let mut lines = client
+            .get_async_monitor()
+            .await?
+            .into_on_message::<String>();
         let seen = tokio::spawn(async move {
             let (mut seen, mut counter) = (Vec::new(), Counter::default());
-            loop {
-                tokio::select! {
-                    biased;
-                    line = lines.next() => match line {
-                        Some(line) => counter.follow(&line, &mut seen),
-                        None => return seen,
-                    },
-                    _ = &mut stopped => return seen,
+            while let Some(line) = lines.next().await {
+                if line.contains(END) {
+                    break;
                 }
+                counter.follow(&line, &mut seen);
             }
+            seen
         });
-        Ok(Self { stop, seen })
+        Ok(Self { client, seen })
     }
 
-    /// Stops, and returns all events in order.
-    pub async fn end(self) -> Vec<Seen> {
-        // The watch may have ended together with the server.
-        let _told = self.stop.send(());
-        self.seen.await.unwrap_or_default()
+    /// Stops, and returns the events of all commands before, in order.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the server does not reply.
+    pub async fn end(self) -> Result<Vec<Seen>, RedisError> {
+        let mut connection = self.client.get_multiplexed_async_connection().await?;
+        let _echo: String = redis::cmd("ECHO")
+            .arg(END)
+            .query_async(&mut connection)
+            .await?;
+        Ok(self.seen.await.unwrap_or_default())
     }
 }
 

@@ -7,6 +7,8 @@ use leasehold::backend::BackendError;
 use leasehold::backend::key_state::DecodeError;
 use sqlx::error::DatabaseError;
 
+use crate::error::{READ_ONLY, is_read_only};
+
 const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leasehold_sqlx::ddl::create_locks` at startup, \
      or add it to your migrations";
 
@@ -14,6 +16,8 @@ const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leaseh
 const UNSUPPORTED: &str = "unsupported startup parameter";
 const STARTUP_PARAMETER: &str = "the pooler refuses a startup parameter of the connection: add `extra_float_digits`, and the \
      parameter in the source of this error, to `ignore_startup_parameters` of PgBouncer";
+const POOLER: &str = "a pooler in transaction mode executes a statement on another connection than the one that prepared it: \
+     add `?statement-cache-capacity=0` to the URL, or set `max_prepared_statements` of PgBouncer 1.21 and later";
 const NO_PERMISSION: &str = "the role may not use the table `leasehold_locks`: \
      GRANT SELECT, INSERT, UPDATE, DELETE ON leasehold_locks to the role";
 
@@ -40,6 +44,9 @@ pub(super) fn of(error: sqlx::Error, key: impl fmt::Display) -> BackendError {
             code if of_sqlite(code) == Some(10) => BackendError::unknown(message),
             // SQLite opened the file only for reading.
             code if of_sqlite(code) == Some(8) => BackendError::not_applied(message).permanent(),
+            // A prepared statement exists already, or does not exist.
+            "42P05" | "26000" => BackendError::not_applied(POOLER).permanent(),
+            _ if is_read_only(&error) => BackendError::not_applied(READ_ONLY),
             // The server does not know whether it has committed the statement.
             "40003" => BackendError::unknown(message),
             // A server that shuts down may have committed the statement before.
@@ -64,6 +71,12 @@ pub(super) fn is_denied(error: &sqlx::Error) -> bool {
     })
 }
 
+/// Returns whether the database does not have a function or a statement, or does not let the role use it.
+pub(super) fn is_unavailable(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    matches!(code.as_deref(), Some("42501" | "42883" | "0A000"))
+}
+
 /// Returns the primary code of an error of `SQLite`. The codes of the other databases have five characters.
 fn of_sqlite(code: &str) -> Option<u32> {
     let code: Option<u32> = code.parse().ok().filter(|_| code.len() < 5);
@@ -77,14 +90,28 @@ pub(crate) fn is_missing_table(error: &dyn DatabaseError) -> bool {
         || error.message().starts_with("no such table")
 }
 
+/// Returns whether a refused connect may succeed later: the server cannot be reached, starts, ends or has too many
+/// connections, or another process locks the file.
+pub(super) fn is_temporary_refusal(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    code.map_or(matches!(error, sqlx::Error::Io(_)), |code| {
+        let is_busy = of_sqlite(&code).is_some_and(|it| it == 5 || it == 6);
+        is_busy
+            || ["08", "53", "57"]
+                .iter()
+                .any(|class| code.starts_with(class))
+    })
+}
+
 /// Returns the error of a pool that returned no connection, so that no statement was sent.
 pub(super) fn of_pool(error: sqlx::Error) -> BackendError {
     let database = error.as_database_error();
     let refused = database.is_some_and(|it| it.message().starts_with(UNSUPPORTED));
-    let message = if refused {
-        STARTUP_PARAMETER
-    } else {
-        "the pool returned no connection to the database"
+    let message = match &error {
+        _ if refused => STARTUP_PARAMETER,
+        sqlx::Error::Database(_) => "the database refused a new connection",
+        sqlx::Error::Io(_) => "the server of the database cannot be reached",
+        _ => "the pool returned no connection to the database",
     };
     let closed = matches!(error, sqlx::Error::PoolClosed);
     let failed = BackendError::not_applied(message).with_source(error);

@@ -1,5 +1,6 @@
 //! Receives the notifications of other processes in the background.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -12,7 +13,9 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::database::LockDatabase;
+use super::error;
 use super::waiters::Waiters;
+use crate::observe;
 
 /// The smallest size of a pool that lends a connection to the listener.
 const LEAST_CONNECTIONS: u32 = 3;
@@ -35,12 +38,15 @@ pub(super) struct Listener {
     task: Mutex<Option<JoinHandle<()>>>,
     /// The time since which notifications arrive.
     since: watch::Sender<Option<Instant>>,
+    /// Whether the database has refused to notify, because the role may not, or the database has no `pg_notify`.
+    is_refused: AtomicBool,
 }
 
 impl Listener {
     /// Starts the task if it does not run. It also ends with its runtime.
     pub(super) fn start<DB: LockDatabase>(&self, pool: &Pool<DB>, waiters: &Arc<Waiters>) {
-        if !DB::NOTIFIES || pool.options().get_max_connections() < LEAST_CONNECTIONS {
+        let has_connections = pool.options().get_max_connections() >= LEAST_CONNECTIONS;
+        if !DB::NOTIFIES || !has_connections {
             return;
         }
         let Ok(runtime) = Handle::try_current() else {
@@ -59,6 +65,18 @@ impl Listener {
                     sleep(pause).await;
                 }
             }));
+        }
+    }
+
+    /// Returns whether the database notifies waiters, as far as this process knows.
+    pub(super) fn can_notify(&self) -> bool {
+        !self.is_refused.load(Ordering::Relaxed)
+    }
+
+    /// Stops all notifications of this process, because the database refuses them.
+    pub(super) fn refuse(&self, reason: &sqlx::Error) {
+        if !self.is_refused.swap(true, Ordering::Relaxed) {
+            observe::notifications_refused(reason);
         }
     }
 
@@ -91,22 +109,28 @@ async fn listen<DB: LockDatabase>(
     };
     tokio::select! {
         // Waiters poll while notifications do not arrive, so an error is not reported.
-        lost = DB::listen(pool, &heard) => if let Ok(false) = lost { LONG_PAUSE } else { PAUSE },
+        lost = DB::listen(pool, &heard) => match lost {
+            Ok(false) => LONG_PAUSE,
+            Err(error) if error::is_unavailable(&error) => LONG_PAUSE,
+            Ok(true) | Err(_) => PAUSE,
+        },
         () = probes => LONG_PAUSE,
     }
 }
 
 /// Sends a probe through the pool until it arrives. The first one may be sent before the listener listens. Returns false
-/// if none arrives within the limit after the database has accepted one.
+/// if the database refuses it, or if none arrives within the limit after the database has accepted one.
 async fn send_probe<DB: LockDatabase>(pool: &Pool<DB>, probe: &str, arrived: &Notify) -> bool {
     // An earlier probe may have arrived twice.
     let _earlier = arrived.notified().now_or_never();
     let mut accepted: Option<Instant> = None;
     loop {
-        if let Ok(mut connection) = pool.acquire().await
-            && DB::notify(&mut connection, probe).await.is_ok()
-        {
-            accepted.get_or_insert_with(Instant::now);
+        if let Ok(mut connection) = pool.acquire().await {
+            match DB::notify(&mut connection, probe).await {
+                Ok(()) => drop(accepted.get_or_insert_with(Instant::now)),
+                Err(refused) if error::is_unavailable(&refused) => return false,
+                Err(_) => {}
+            }
         }
         if timeout(PROBE_PAUSE, arrived.notified()).await.is_ok() {
             return true;

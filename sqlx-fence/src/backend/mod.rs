@@ -5,6 +5,7 @@ mod connect;
 mod connection;
 mod database;
 pub(crate) mod error;
+mod examine;
 mod lent_connection;
 mod listener;
 mod local_keys;
@@ -13,6 +14,7 @@ mod polls;
 mod pool;
 mod record;
 mod requests;
+mod slow_pool;
 mod sweeper;
 mod times;
 mod waiters;
@@ -31,6 +33,7 @@ use leasehold::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
     ListCursor, ListPage, Mode, Outcome, ReleaseAnswer, RenewAnswer,
 };
+use leasehold::check::Finding;
 use sqlx::Pool;
 
 use self::changes::Reason;
@@ -40,6 +43,7 @@ use self::listener::Listener;
 use self::local_keys::LocalKeys;
 use self::record::Taken;
 use self::requests::Requests;
+use self::slow_pool::ServerCheck;
 use self::sweeper::Sweeper;
 use self::waiters::Waiters;
 
@@ -91,10 +95,11 @@ use self::waiters::Waiters;
 ///
 /// # Connection poolers
 ///
-/// The backend works through a pooler in transaction mode, such as `PgBouncer`. Switch prepared statements off, because
-/// the pooler may execute a statement on another connection than the one that prepared it:
-/// [`statement_cache_capacity(0)`](sqlx::postgres::PgConnectOptions::statement_cache_capacity), or
-/// `?statement-cache-capacity=0` in the URL. Each operation is then one simple query. The server plans each of them,
+/// The backend works through a pooler in transaction mode, such as `PgBouncer`, without prepared statements, because the
+/// pooler may execute a statement on another connection than the one that prepared it. [`connect`](Self::connect) finds
+/// such a pooler, and switches prepared statements off unless the URL has `statement-cache-capacity`. Switch them off for
+/// a pool of your own, with
+/// [`statement_cache_capacity(0)`](sqlx::postgres::PgConnectOptions::statement_cache_capacity). Each operation is then one simple query. The server plans each of them,
 /// which costs 0.2 ms for an acquire. The values are in the text of the statement, which sqlx logs at the level `debug`,
 /// and as a warning if the statement is slow. `PgBouncer` 1.21 and later supports prepared statements with its setting
 /// `max_prepared_statements`. The driver itself needs `ignore_startup_parameters = extra_float_digits` in the settings of
@@ -136,6 +141,7 @@ pub struct SqlBackend<DB: LockDatabase> {
     owns_pool: bool,
     /// Whether the connections of the pool keep prepared statements.
     prepare: bool,
+    server_check: Arc<ServerCheck>,
     requests: Arc<Requests>,
     local: Arc<LocalKeys>,
     waiters: Arc<Waiters>,
@@ -165,6 +171,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             pool,
             owns_pool,
             prepare,
+            server_check: Arc::default(),
             requests: Arc::default(),
             local: Arc::default(),
             waiters: Arc::default(),
@@ -328,6 +335,12 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
         self.page(prefix, from.map(String::as_str)).await
     }
 
+    async fn examine(&self) -> Result<Vec<Finding>, BackendError> {
+        let mut connection = self.server_check.acquire(&self.pool).await?;
+        let examined = connection.run(|on| DB::examine(on)).await;
+        examined.map_err(|refused| error::of(refused, DB::LOCKS.name))
+    }
+
     async fn interrupted(&self, _seen: u64) -> u64 {
         pending().await
     }
@@ -345,6 +358,7 @@ impl<DB: LockDatabase> Clone for SqlBackend<DB> {
             pool: self.pool.clone(),
             owns_pool: self.owns_pool,
             prepare: self.prepare,
+            server_check: Arc::clone(&self.server_check),
             requests: Arc::clone(&self.requests),
             local: Arc::clone(&self.local),
             waiters: Arc::clone(&self.waiters),

@@ -219,12 +219,16 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let notified = notified.iter().map(AttemptId::to_string);
         let (local, remote): (Vec<String>, Vec<String>) =
             notified.partition(|waiter| self.waiters.find(waiter).is_some());
+        let remote = match self.listener.can_notify() {
+            true => remote,
+            false => Vec::new(),
+        };
         let mut connection = self.connection().await?;
         let mut notification = Notification {
             waiters: &self.waiters,
             notified: local,
         };
-        let written = match expiry {
+        let mut written = match expiry {
             None => {
                 connection
                     .run(|on| DB::update(on, self.prepare, key.full(), after, &remote))
@@ -236,6 +240,18 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                     .await
             }
         };
+        if let Err(refused) = &written
+            && !remote.is_empty()
+            && error::is_unavailable(refused)
+        {
+            let again = connection
+                .run(|on| DB::update(on, self.prepare, key.full(), after, &[]))
+                .await;
+            if again.is_ok() {
+                self.listener.refuse(refused);
+            }
+            written = again;
+        }
         let written = match written {
             Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => Ok(false),
             written => written.map_err(|it| error::of(it, key)),
@@ -354,9 +370,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         Ok(ListPage::new(held, next))
     }
 
-    async fn connection(&self) -> Result<LentConnection<DB>, BackendError> {
-        let connection = self.pool.acquire().await.map_err(error::of_pool)?;
-        Ok(LentConnection::new(connection))
+    async fn connection(&self) -> Result<LentConnection<'_, DB>, BackendError> {
+        self.server_check.acquire(&self.pool).await
     }
 }
 

@@ -74,6 +74,7 @@ impl From<Error> for Problem {
             Error::NotExclusive { .. } | Error::NotInDatabase { .. } => misconfigured(
                 "the lock of this route cannot protect its transaction; nothing was written",
             ),
+            Error::ReadOnly(_) => Self::new(ProblemKind::Unavailable),
             _ => failed(),
         }
     }

@@ -243,8 +243,8 @@ impl RedisBuilder {
             }
             #[cfg(not(feature = "cluster"))]
             {
-                let message = "this build does not support Cluster; enable the feature `cluster`";
-                return Err(ConnectError::url(message));
+                let feature = "cluster";
+                return Err(ConnectError::MissingFeature { feature });
             }
         }
         let server = self.locate(url)?;

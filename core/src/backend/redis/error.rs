@@ -79,10 +79,26 @@ fn is_login_refused(error: &RedisError) -> bool {
 }
 
 fn is_permanent(error: &RedisError) -> bool {
-    matches!(
+    let is_coded = matches!(
         code(error),
-        Some("WRONGTYPE" | "NOPERM" | "CROSSSLOT" | "ERR")
-    ) || is_login_refused(error)
+        Some("WRONGTYPE" | "NOPERM" | "CROSSSLOT" | "DENIED" | "ERR")
+    );
+    is_login_refused(error) || is_coded && !has_too_many_clients(error)
+}
+
+fn has_too_many_clients(error: &RedisError) -> bool {
+    begins(error, "max number of clients")
+}
+
+/// Returns whether the text after the code begins so.
+fn begins(error: &RedisError, text: &str) -> bool {
+    error.detail().is_some_and(|it| it.starts_with(text))
+}
+
+/// Returns the first error of a pipeline whose commands fail for the same reason.
+pub(super) fn first_of(error: RedisError) -> RedisError {
+    let all = error.clone().into_server_errors().unwrap_or_default();
+    all.first().map_or(error, |(_, first)| first.clone().into())
 }
 
 fn advice(error: &RedisError) -> String {
@@ -100,6 +116,16 @@ fn advice(error: &RedisError) -> String {
         _ if is_login_refused(error) => return format!("the server {LOGIN_REFUSED}"),
         (_, Some("READONLY")) => {
             "the server is a replica and refuses writes; connect to the primary"
+        }
+        (_, Some("DENIED")) => {
+            "the server is in protected mode, and refuses clients of other machines; set a password, or turn off \
+             protected-mode"
+        }
+        _ if has_too_many_clients(error) => {
+            "the server has no free connection; raise maxclients, or use fewer connections"
+        }
+        _ if begins(error, "unknown command") => {
+            "the server, or a proxy, lacks a command or has renamed it; the documentation of `Redis` lists the commands"
         }
         (_, Some("LOADING")) => "the server is still loading its data",
         _ if error.is_connection_refusal() => "connection refused at the server's address",
@@ -121,6 +147,11 @@ pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendErro
         format!("{to} did not reply in time")
     } else if let Some(why) = refused_certificate(&error) {
         format!("the certificate of {to} {why}")
+    } else if error.is_connection_dropped() {
+        format!(
+            "{to} closed the connection instead of answering HELLO; a proxy must support RESP3, and a port for TLS needs \
+             rediss://"
+        )
     } else if error.is_io_error() {
         format!("cannot connect to {to}")
     } else if is_login_refused(&error) {

@@ -9,6 +9,7 @@ mod client_name;
 mod cluster;
 pub(crate) mod connection;
 pub(crate) mod error;
+pub(crate) mod examine;
 mod failover_release_replay;
 pub(crate) mod keys;
 pub(crate) mod listing;
@@ -32,8 +33,8 @@ use std::time::Duration;
 use redis::{Cmd, Value};
 
 use super::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, HandoverSecret, Inspection,
-    ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer, async_trait,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Finding, HandoverSecret,
+    Inspection, ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::{AttemptId, Key};
 use batch::Batcher;
@@ -385,6 +386,13 @@ impl Backend for Redis {
         cursor: Option<&ListCursor>,
     ) -> Result<ListPage, BackendError> {
         self.page(prefix, cursor).await
+    }
+
+    async fn examine(&self) -> Result<Vec<Finding>, BackendError> {
+        let mut findings = examine::examine(&self.servers).await?;
+        let published = self.servers.publish(&self.waiters).await;
+        findings.push(examine::notifications(published));
+        Ok(findings)
     }
 
     async fn interrupted(&self, seen: u64) -> u64 {

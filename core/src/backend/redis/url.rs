@@ -20,7 +20,8 @@ pub(crate) fn one(url: &str) -> Result<ConnectionInfo, ConnectError> {
     url.into_connection_info().map_err(|error| {
         let tls = url.starts_with("rediss:") || url.starts_with("valkeys:");
         if tls && !cfg!(feature = "tls-rustls") {
-            ConnectError::url("this build does not support TLS; enable the feature `tls-rustls`")
+            let feature = "tls-rustls";
+            ConnectError::MissingFeature { feature }
         } else {
             ConnectError::url(error)
         }

@@ -4,6 +4,7 @@ mod acquire;
 mod asked_nodes;
 mod attempt_rounds;
 mod builder;
+mod examine;
 mod inspect;
 mod listing;
 mod majority;
@@ -24,8 +25,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ListCursor,
-    ListPage, Mode, ReleaseAnswer, RenewAnswer, async_trait,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Finding, Inspection,
+    ListCursor, ListPage, Mode, ReleaseAnswer, RenewAnswer, async_trait,
 };
 use crate::Key;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
@@ -185,6 +186,10 @@ impl Backend for Redlock {
         cursor: Option<&ListCursor>,
     ) -> Result<ListPage, BackendError> {
         self.page(prefix, cursor).await
+    }
+
+    async fn examine(&self) -> Result<Vec<Finding>, BackendError> {
+        Ok(examine::examine(&self.members, self.settings.node_timeout).await)
     }
 
     async fn interrupted(&self, _seen: u64) -> u64 {

@@ -91,6 +91,7 @@ mod candidate_node;
 mod context;
 mod current_session;
 mod error;
+mod examine;
 mod inspect;
 mod node_creation;
 mod node_queue;
@@ -116,8 +117,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 use super::{
-    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Inspection, ListCursor,
-    ListPage, ReleaseAnswer, RenewAnswer,
+    Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Finding, Inspection,
+    ListCursor, ListPage, ReleaseAnswer, RenewAnswer,
 };
 use crate::clock::LeaseInstant;
 use crate::{AttemptId, Key};
@@ -252,6 +253,14 @@ impl Backend for ZooKeeper {
             let session = parts.link.session().await?;
             let page = inspect::list(&session, &prefix, cursor.as_ref()).await;
             page.map_err(|error| failed(&error))
+        };
+        self.parts.carry_out(asked).await?
+    }
+
+    async fn examine(&self) -> Result<Vec<Finding>, BackendError> {
+        let asked = async move |parts: Context| {
+            let session = parts.link.session().await?;
+            Ok(examine::examine(&session).await)
         };
         self.parts.carry_out(asked).await?
     }

@@ -20,7 +20,8 @@ pub(super) fn read(url: &str) -> Result<ZooKeeperSettings, ConnectError> {
     let (is_secure, rest) = match url.split_once("://") {
         Some((PLAIN, rest)) => (false, rest),
         Some((SECURE, _)) if !cfg!(feature = "zookeeper-tls") => {
-            return refuse("this build does not support TLS; enable the feature `zookeeper-tls`");
+            let feature = "zookeeper-tls";
+            return Err(ConnectError::MissingFeature { feature });
         }
         Some((SECURE, rest)) => (true, rest),
         _ => return refuse("it does not begin with `zookeeper://` or `zookeeper+tls://`"),

@@ -67,3 +67,34 @@ async fn connecting_may_take_longer_than_one_renewal() {
     sleep(ttl + ttl / 3).await;
     assert!(guard.is_valid());
 }
+
+#[tokio::test]
+async fn a_connect_is_repeated_until_the_server_has_started() {
+    let server = Server::start().await;
+    server.kill();
+    let refused = LockManager::connect(&server.url()).await.unwrap_err();
+    assert!(refused.is_temporary(), "{refused}");
+
+    let retry = LockManager::builder().connect_retry_timeout(Duration::MAX);
+    let url = server.url();
+    let connecting = tokio::spawn(async move { retry.connect(&url).await });
+    server.start_again().await;
+    let locks = connecting.await.unwrap().unwrap();
+    locks
+        .lock("k")
+        .acquire()
+        .await
+        .unwrap()
+        .release()
+        .await
+        .unwrap();
+}
+
+#[tokio::test]
+async fn a_refused_password_ends_the_repeated_connect() {
+    let server = Server::with(|server| server.password("right")).await;
+    let url = format!("redis://:wrong@127.0.0.1:{}", server.inner().port());
+    let retry = LockManager::builder().connect_retry_timeout(Duration::MAX);
+    let refused = retry.connect(&url).await.unwrap_err();
+    assert!(!refused.is_temporary(), "{refused}");
+}

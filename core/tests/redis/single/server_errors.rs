@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
 use leasehold::{ConnectError, Error, LockManager};
+use tokio::net::TcpListener;
 use tokio::time::Instant;
 
 use crate::single::server::{Server, waiters};
@@ -254,4 +255,47 @@ async fn the_documented_privileges_are_enough() {
         late.push(waited);
     }
     panic!("nobody was woken: {late:?}");
+}
+
+#[tokio::test]
+async fn a_server_without_a_free_connection_is_named_in_the_error() {
+    let server = Server::start().await;
+    let mut raw = server.raw().await;
+    let mut limit = redis::cmd("CONFIG");
+    limit.arg("SET").arg("maxclients").arg(1);
+    let () = limit.query_async(&mut raw).await.unwrap();
+    // The error does not depend on whether the server closes the connection before the client has sent its commands.
+    for _ in 0..20 {
+        let error = LockManager::connect(&server.url()).await.unwrap_err();
+        assert!(error.is_temporary(), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("max number of clients reached") && text.contains("raise maxclients"),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_closes_the_connection_at_once_is_told_with_the_possible_reasons() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    let closing = tokio::spawn(async move {
+        loop {
+            drop(listener.accept().await);
+        }
+    });
+    let error = LockManager::connect(&url).await.unwrap_err();
+    assert!(error.to_string().contains("must support RESP3"), "{error}");
+    closing.abort();
+}
+
+#[tokio::test]
+async fn a_renamed_command_is_told_once() {
+    let server = Server::with(|it| it.arg("--rename-command").arg("SCRIPT").arg("")).await;
+    let error = LockManager::connect(&server.url()).await.unwrap_err();
+    assert!(!error.is_temporary(), "{error}");
+    let text = error.to_string();
+    assert_eq!(text.matches("SCRIPT").count(), 1, "{text}");
+    assert!(text.contains("lacks a command"), "{text}");
 }

@@ -153,7 +153,8 @@ impl<'a> Judge<'a> {
                 Duration::ZERO
             }
         };
-        if self.mute {
+        // Each connection has two streams.
+        if self.mute || self.shared.is_silent(self.stream / 2) {
             return None;
         }
         let hold = self.shared.gate.hold();

@@ -153,6 +153,12 @@ impl Proxy {
         self.shared.end_hold(false);
     }
 
+    /// Loses all further messages on the current connections, and their ends, as a firewall does that has forgotten them.
+    /// New connections work.
+    pub fn silence(&self) {
+        self.shared.silence();
+    }
+
     /// Cuts all connected clients. Messages that they have sent still arrive, even if they are held.
     pub fn cut(&self) {
         self.shared.cut();

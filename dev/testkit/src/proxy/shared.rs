@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -31,6 +31,8 @@ pub(super) struct Shared {
     stats: Arc<watch::Sender<Stats>>,
     /// Cuts all current connections.
     knife: Mutex<CancellationToken>,
+    /// The connections with a smaller number are silent.
+    silent_below: AtomicU64,
 }
 
 impl Shared {
@@ -42,6 +44,7 @@ impl Shared {
             gate: Gate::default(),
             stats: Arc::default(),
             knife: Mutex::default(),
+            silent_below: AtomicU64::new(0),
         }
     }
 
@@ -79,6 +82,17 @@ impl Shared {
     pub(super) fn cut(&self) {
         let all = std::mem::take(&mut *self.knife.lock());
         all.cancel();
+    }
+
+    /// Makes all current connections silent.
+    pub(super) fn silence(&self) {
+        let next = self.stats().connections;
+        self.silent_below.store(next, Ordering::Release);
+    }
+
+    /// Returns whether the connection with this number is silent.
+    pub(super) fn is_silent(&self, number: u64) -> bool {
+        number < self.silent_below.load(Ordering::Acquire)
     }
 
     pub(super) fn end_hold(&self, let_go: bool) {

@@ -49,7 +49,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         let options = DB::options(url).map_err(refused_url)?;
         let address = DB::address(&options);
-        let prepared = match timeout(CONNECT_TIMEOUT, prepare::<DB>(&options)).await {
+        let is_set = url.contains("statement-cache-capacity");
+        let prepared = match timeout(CONNECT_TIMEOUT, prepare::<DB>(options, is_set)).await {
             Ok(prepared) => prepared,
             Err(_elapsed) => {
                 let late = format!(
@@ -59,7 +60,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             }
         };
         match prepared {
-            Ok(()) => {
+            Ok(options) => {
                 let pool = pool::options().max_connections(DB::CONNECTIONS);
                 Ok(Self::with(pool.connect_lazy_with(options), true))
             }
@@ -90,7 +91,7 @@ impl Failed {
             }
             _ => "the database refused the connection",
         };
-        Self::Database(BackendError::not_applied(message).with_source(error))
+        Self::refused(message, error)
     }
 
     fn creating(error: Error) -> Self {
@@ -107,14 +108,32 @@ impl Failed {
             }
             false => "cannot create the table `leasehold_locks`",
         };
-        Self::Database(BackendError::not_applied(message).with_source(error))
+        Self::refused(message, error)
+    }
+
+    fn refused(message: &str, error: sqlx::Error) -> Self {
+        let is_temporary = error::is_temporary_refusal(&error);
+        let failed = BackendError::not_applied(message).with_source(error);
+        Self::Database(match is_temporary {
+            true => failed,
+            false => failed.permanent(),
+        })
     }
 }
 
-/// Connects once, so that an error has its cause. A pool would retry until its timeout.
-async fn prepare<DB: LockDatabase>(options: &Options<DB>) -> Result<(), Failed> {
-    let connected = DB::Connection::connect_with(options).await;
+/// Connects once, so that an error has its cause. A pool would retry until its timeout. Returns the options of the pool,
+/// which sends simple queries through a pooler in transaction mode, unless the URL has set the number of prepared
+/// statements.
+async fn prepare<DB: LockDatabase>(
+    mut options: Options<DB>,
+    is_set: bool,
+) -> Result<Options<DB>, Failed> {
+    let connected = DB::Connection::connect_with(&options).await;
     let mut connection = connected.map_err(Failed::connecting)?;
+    // The server may have no second connection for the check.
+    if !is_set && matches!(DB::is_pooled(&mut connection, &options).await, Ok(true)) {
+        options = DB::without_prepared_statements(options);
+    }
     let is_set = DB::set_session(&mut connection).await;
     is_set.map_err(Failed::connecting)?;
     let refusal = loop {
@@ -142,7 +161,7 @@ async fn prepare<DB: LockDatabase>(options: &Options<DB>) -> Result<(), Failed> 
     }
     // The server closes the connection if this fails.
     let _closed = connection.close().await;
-    Ok(())
+    Ok(options)
 }
 
 fn refused_url(error: sqlx::Error) -> ConnectError {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 /// Returns whether the file has another name: it has a hard link, or it is mounted alone, as into a container.
-pub(super) fn has_others(file: &Path) -> bool {
+pub(in crate::backend) fn has_others(file: &Path) -> bool {
     has_hard_link(file) || is_mounted(file)
 }
 
@@ -28,6 +28,20 @@ fn is_mounted(file: &Path) -> bool {
         return false;
     };
     names(&mounts, &file.to_string_lossy())
+}
+
+/// Returns the kind of the file system of a file, such as `ext4`, from the list of mounts.
+pub(in crate::backend) fn file_system<'m>(mounts: &'m str, file: &Path) -> Option<&'m str> {
+    let of_mount = mounts.lines().filter_map(|mount| {
+        let point = mount.split(' ').nth(4)?;
+        let (_, after) = mount.split_once(" - ")?;
+        Some((point, after.split(' ').next()?))
+    });
+    // A later mount hides an earlier one at the same point.
+    let above = of_mount.filter(|(point, _)| file.starts_with(point));
+    above
+        .max_by_key(|(point, _)| point.len())
+        .map(|(_, kind)| kind)
 }
 
 /// Returns whether this list of mounts contains a mount point.
@@ -57,5 +71,13 @@ mod tests {
         assert!(names(mounts, "/my locks.db"));
         assert!(!names(mounts, "/srv/locks.db"));
         assert!(!names(mounts, "/data"));
+    }
+    #[test]
+    fn file_system_is_that_of_the_longest_mount_point() {
+        let mounts = "22 1 0:21 / / rw - ext4 /dev/sda1 rw\n\
+                      30 22 0:50 / /srv/data rw shared:1 - nfs4 server:/data rw\n";
+        let file_system = |file| file_system(mounts, Path::new(file));
+        assert_eq!(file_system("/srv/data/locks.db"), Some("nfs4"));
+        assert_eq!(file_system("/srv/database/locks.db"), Some("ext4"));
     }
 }

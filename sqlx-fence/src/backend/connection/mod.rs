@@ -1,7 +1,9 @@
 //! The options of a connection for locks, and the preparation of a database.
 
 #[cfg(feature = "sqlite")]
-mod file_names;
+pub(super) mod file_names;
+#[cfg(feature = "postgres")]
+pub(super) mod pooler;
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 mod server;
 #[cfg(feature = "sqlite")]
@@ -31,6 +33,20 @@ pub trait Connect: FencedDatabase {
     fn set_session(connection: &mut Self::Connection) -> Answer<'_, ()> {
         let _is_set = connection;
         Box::pin(ready(Ok(())))
+    }
+
+    /// Returns whether a pooler in transaction mode is in front of the server.
+    fn is_pooled<'c>(
+        connection: &'c mut Self::Connection,
+        options: &'c Options<Self>,
+    ) -> Answer<'c, bool> {
+        let (_, _) = (connection, options);
+        Box::pin(ready(Ok(false)))
+    }
+
+    /// Returns the options of connections that send only simple queries.
+    fn without_prepared_statements(options: Options<Self>) -> Options<Self> {
+        options
     }
 
     /// Sets the database up for locks. Returns the reason and the remedy if it cannot store locks.

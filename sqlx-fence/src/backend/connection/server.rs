@@ -2,13 +2,16 @@
 
 use std::str::FromStr;
 
+#[cfg(feature = "postgres")]
+use sqlx::Connection;
 #[cfg(feature = "mysql")]
 use sqlx::mysql::{MySql, MySqlConnectOptions, MySqlConnection};
 #[cfg(feature = "postgres")]
-use sqlx::postgres::{PgConnectOptions, Postgres};
+use sqlx::postgres::{PgConnectOptions, PgConnection, Postgres};
 
 use super::Connect;
-#[cfg(feature = "mysql")]
+#[cfg(feature = "postgres")]
+use super::pooler;
 use crate::database::Answer;
 
 /// The default of sqlx. On Postgres, one of the connections receives notifications.
@@ -53,6 +56,23 @@ impl Connect for Postgres {
             Some(socket) => socket.display().to_string(),
             None => format!("{}:{}", options.get_host(), options.get_port()),
         }
+    }
+
+    fn is_pooled<'c>(
+        connection: &'c mut PgConnection,
+        options: &'c PgConnectOptions,
+    ) -> Answer<'c, bool> {
+        Box::pin(async move {
+            let mut other = PgConnection::connect_with(options).await?;
+            let is_pooled = pooler::is_between(connection, &mut other).await;
+            // The server closes the connection if this fails.
+            let _closed = other.close().await;
+            is_pooled
+        })
+    }
+
+    fn without_prepared_statements(options: PgConnectOptions) -> PgConnectOptions {
+        options.statement_cache_capacity(0)
     }
 }
 

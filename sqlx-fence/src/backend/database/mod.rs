@@ -13,6 +13,7 @@ use std::future::pending;
 
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
+use leasehold::check::Finding;
 use sqlx::{Pool, Transaction};
 
 use super::connection::Connect;
@@ -99,6 +100,9 @@ pub trait LockDatabase: Connect {
         prepare: bool,
         from: &'c str,
     ) -> Answer<'c, Vec<(String, Reading)>>;
+
+    /// Examines the settings of the database.
+    fn examine(connection: &mut Self::Connection) -> Answer<'_, Vec<Finding>>;
 
     /// Deletes the old rows among the next 1000 keys after `after`.
     fn sweep<'c>(

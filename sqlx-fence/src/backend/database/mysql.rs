@@ -5,12 +5,14 @@
 
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
+use leasehold::check::Finding;
 use sqlx::error::ErrorKind;
 use sqlx::mysql::{MySqlArguments, MySqlRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, MySql, MySqlConnection, Row, Transaction};
 
 use super::{Answer, LockDatabase, NO_AUTOCOMMIT, hex, is_old, owner, rows, shared_statements};
+use crate::backend::examine;
 use crate::backend::record::{Reading, Record, Swept};
 use crate::backend::times::micros;
 use crate::schema::{self, Table};
@@ -216,6 +218,10 @@ impl LockDatabase for MySql {
             }
             Ok(is_held)
         })
+    }
+
+    fn examine(connection: &mut MySqlConnection) -> Answer<'_, Vec<Finding>> {
+        Box::pin(examine::mysql::examine(connection))
     }
 
     shared_statements!(MySqlConnection);

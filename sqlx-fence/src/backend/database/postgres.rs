@@ -8,6 +8,7 @@
 use futures_util::StreamExt;
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
+use leasehold::check::Finding;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgListener, PgRow};
 use sqlx::{
@@ -16,6 +17,8 @@ use sqlx::{
 
 use super::statement::{Statement, query};
 use super::{Answer, LockDatabase, NO_AUTOCOMMIT, hex, is_old, owner, rows, shared_statements};
+use crate::backend::connection::pooler;
+use crate::backend::examine;
 use crate::backend::record::{Reading, Record, Swept};
 use crate::backend::times::micros;
 use crate::schema::{self, Table};
@@ -94,13 +97,6 @@ const UPDATE: &str = "UPDATE leasehold_locks SET version = version + 1, owner = 
 
 const CHANNEL: &str = "leasehold_locks";
 
-/// Returns the server's process. A pooler in transaction mode uses one process for several connections, or several
-/// processes for one connection.
-const BACKEND: &str = "SELECT pg_backend_pid()";
-
-/// The number of checks that find such a pooler even if other clients use it at the same time.
-const CHECKS: usize = 20;
-
 const NOTIFY: &str = "SELECT pg_notify('leasehold_locks', $1)";
 
 /// Does the same as `UPDATE`, and notifies the waiters when the change is committed. Returns a row for each waiter.
@@ -173,23 +169,14 @@ impl LockDatabase for Postgres {
 
     fn listen<'c>(pool: &'c Pool<Self>, heard: &'c (dyn Fn(&str) + Sync)) -> Answer<'c, bool> {
         Box::pin(async move {
-            let mut listener = PgListener::connect_with(pool).await?;
-            let mut other = pool.acquire().await?;
             // A pooler would keep the `LISTEN` in one of its connections, and other clients of that connection would
-            // receive the notifications. Some drivers then fail. So check first, several times under load.
-            let mut first = None;
-            for _ in 0..CHECKS {
-                let own: i32 = raw_sql(BACKEND)
-                    .fetch_one(&mut listener)
-                    .await?
-                    .try_get(0)?;
-                let others: i32 = raw_sql(BACKEND).fetch_one(&mut *other).await?.try_get(0)?;
-                let seen = (own, others);
-                if own == others || *first.get_or_insert(seen) != seen {
-                    return Ok(false);
-                }
+            // receive the notifications. Some drivers then fail. So check first.
+            let [mut own, mut other] = [pool.acquire().await?, pool.acquire().await?];
+            if pooler::is_between(&mut own, &mut other).await? {
+                return Ok(false);
             }
-            drop(other);
+            drop((own, other));
+            let mut listener = PgListener::connect_with(pool).await?;
             // Notifications are lost while there is no connection, so the caller must know of it.
             listener.eager_reconnect(false);
             listener.listen(CHANNEL).await?;
@@ -300,6 +287,10 @@ impl LockDatabase for Postgres {
             }
             Ok(is_held)
         })
+    }
+
+    fn examine(connection: &mut PgConnection) -> Answer<'_, Vec<Finding>> {
+        Box::pin(examine::postgres::examine(connection))
     }
 
     shared_statements!(PgConnection);

@@ -5,11 +5,13 @@
 
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
+use leasehold::check::Finding;
 use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Row, Sqlite, SqliteConnection, Transaction};
 
 use super::{Answer, LockDatabase, NO_AUTOCOMMIT, is_old, owner, rows, shared_statements};
+use crate::backend::examine;
 use crate::backend::record::{Reading, Record, Swept};
 use crate::backend::times::micros;
 use crate::schema::{self, Table};
@@ -190,6 +192,10 @@ impl LockDatabase for Sqlite {
             }
             Ok(is_held)
         })
+    }
+
+    fn examine(connection: &mut SqliteConnection) -> Answer<'_, Vec<Finding>> {
+        Box::pin(examine::sqlite::examine(connection))
     }
 
     shared_statements!(SqliteConnection);

@@ -3,8 +3,9 @@
 
 use std::time::Duration;
 
-use leasehold::Key;
+use futures_util::future::join_all;
 use leasehold::backend::Backend;
+use leasehold::{Key, LockManager};
 use leasehold_sqlx::{SqlBackend, ddl};
 use leasehold_testkit::servers::{PgBouncerServer, PostgresServer};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
@@ -14,8 +15,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::backend::waiters::{Pair, ROUNDS, SOON};
 
-/// Returns the options of a connection to the pooler that all tests of this process share.
-async fn options() -> PgConnectOptions {
+/// Returns the URL of the pooler that all tests of this process share.
+async fn url() -> String {
     static SERVERS: OnceCell<(PostgresServer, PgBouncerServer)> = OnceCell::const_new();
     let servers = SERVERS.get_or_init(async || {
         let postgres = PostgresServer::start().await.unwrap();
@@ -23,7 +24,11 @@ async fn options() -> PgConnectOptions {
         (postgres, pooler)
     });
     let (_, pooler) = servers.await;
-    let options: PgConnectOptions = pooler.url().parse().unwrap();
+    pooler.url()
+}
+
+async fn options() -> PgConnectOptions {
+    let options: PgConnectOptions = url().await.parse().unwrap();
     options.statement_cache_capacity(0)
 }
 
@@ -73,5 +78,43 @@ async fn a_refused_startup_parameter_names_the_setting_of_the_pooler() {
     assert!(
         failed.to_string().contains("`ignore_startup_parameters`"),
         "{failed}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connect_finds_a_pooler_and_sends_it_no_prepared_statements() {
+    let url = url().await;
+    let locks: Vec<LockManager> = join_all((0..3).map(async |_| {
+        let backend = SqlBackend::<Postgres>::connect(&url).await.unwrap();
+        LockManager::builder()
+            .backend_retry_timeout(Duration::ZERO)
+            .build(backend)
+            .unwrap()
+    }))
+    .await;
+    let pairs = (0..60).map(|turn| {
+        let locks = &locks[turn % locks.len()];
+        let acquire = locks.lock(format!("found:{}", turn % 7)).acquire();
+        async { acquire.await.unwrap().release().await.unwrap() }
+    });
+    join_all(pairs).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn prepared_statements_through_a_pooler_are_refused_with_the_setting() {
+    let url = format!("{}?statement-cache-capacity=100", url().await);
+    let backends = join_all((0..4).map(async |_| SqlBackend::<Postgres>::connect(&url).await));
+    let backends: Vec<_> = backends.await.into_iter().flatten().collect();
+    let key = Key::new("", "refused").unwrap();
+    let refusal = loop {
+        let inspected = join_all(backends.iter().map(|it| it.inspect(&key))).await;
+        if let Some(refused) = inspected.into_iter().find_map(Result::err) {
+            break refused;
+        }
+    };
+    let text = refusal.to_string();
+    assert!(
+        !refusal.is_temporary() && text.contains("statement-cache-capacity=0"),
+        "{text}"
     );
 }

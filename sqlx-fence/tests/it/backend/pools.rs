@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::join_all;
 use leasehold::backend::{Applied, Attempt, Backend};
 use leasehold::{Error, Key, LockManager};
 use leasehold_sqlx::{LockDatabase, SqlBackend};
@@ -20,6 +21,28 @@ const TTL: Duration = Duration::from_secs(30);
 
 /// The timeout of a pool without a free connection.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(700);
+
+/// Returns the URL of a server through a proxy.
+pub(super) fn through(url: &str, proxy: &Proxy) -> String {
+    let (before, rest) = url.rsplit_once(':').unwrap();
+    let (_port, database) = rest.split_once('/').unwrap();
+    format!("{before}:{}/{database}", proxy.port())
+}
+
+/// Returns the port in a URL.
+pub(super) fn port(url: &str) -> u16 {
+    let (_, rest) = url.rsplit_once(':').unwrap();
+    rest.split_once('/').unwrap().0.parse().unwrap()
+}
+
+/// Makes a pool open its connections.
+pub(super) async fn fill(locks: &LockManager) {
+    let pairs = (0..30).map(|key| {
+        let acquire = locks.lock(format!("fill:{key}")).acquire();
+        async { acquire.await.unwrap().release().await.unwrap() }
+    });
+    join_all(pairs).await;
+}
 
 async fn small_postgres(connections: u32) -> PgPool {
     let options = PgPoolOptions::new().max_connections(connections);
@@ -136,17 +159,8 @@ async fn terminated_connections_lose_no_lock_on_postgres() {
 async fn unresponsive_connection_does_not_block_its_pool_on_postgres() {
     const RECOVERS: Duration = Duration::from_secs(60);
     let url = postgres::url().await;
-    let port: u16 = url
-        .rsplit_once(':')
-        .unwrap()
-        .1
-        .split_once('/')
-        .unwrap()
-        .0
-        .parse()
-        .unwrap();
-    let proxy = Proxy::start_bytes(port).await.unwrap();
-    let url = url.replace(&format!(":{port}/"), &format!(":{}/", proxy.port()));
+    let proxy = Proxy::start_bytes(port(&url)).await.unwrap();
+    let url = through(&url, &proxy);
     let options = PgPoolOptions::new().max_connections(1);
     let options = options.test_before_acquire(false);
     let pool = options.connect(&url).await.unwrap();

@@ -15,7 +15,7 @@ use crate::backend::redis::connection::push_handler::{
 use crate::backend::redis::connection::shared_connection::{Connection, ConnectionCell};
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
 use crate::backend::redis::connection::wait_command_pool::WaitCommandPool;
-use crate::backend::redis::error::{failure, outside_a_runtime, reply_too_large};
+use crate::backend::redis::error::{failure, first_of, outside_a_runtime, reply_too_large};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 #[cfg(feature = "sentinel")]
@@ -97,7 +97,7 @@ impl Connector {
         mut connection: MultiplexedConnection,
     ) -> Result<(), BackendError> {
         let loaded = self.scripts.exec_async(&mut connection).await;
-        loaded.map_err(failure)
+        loaded.map_err(|refused| failure(first_of(refused)))
     }
 
     async fn connect(&self) -> Result<Arc<Connection>, BackendError> {

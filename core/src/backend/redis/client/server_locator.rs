@@ -68,9 +68,10 @@ impl ServerLocator {
             #[cfg(feature = "sentinel")]
             Some((_, "sentinel")) => Ok(Self::Sentinels(Sentinels::at(url, prepared)?)),
             #[cfg(not(feature = "sentinel"))]
-            Some((_, "sentinel")) => Err(ConnectError::url(
-                "this build does not support Sentinel; enable the feature `sentinel`",
-            )),
+            Some((_, "sentinel")) => {
+                let feature = "sentinel";
+                Err(ConnectError::MissingFeature { feature })
+            }
             _ => Ok(Self::Fixed(prepared(url::one(url)?)?)),
         }
     }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 
+use redis::RedisError;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::backend::redis::reply_size::{ReplySize, ReplyTooLarge};
@@ -25,7 +26,12 @@ struct StreamState {
     /// The number of bytes that the stream may still read in the current poll.
     left: AtomicUsize,
     too_large: OnceLock<ReplyTooLarge>,
+    /// The first line of the server, if it is an error.
+    refusal: OnceLock<String>,
 }
+
+/// The largest number of bytes of a refusal.
+const LONGEST_REFUSAL: usize = 512;
 
 impl Reading {
     /// Polls `future`, and allows [`PER_POLL`] bytes of input for each poll.
@@ -42,6 +48,23 @@ impl Reading {
     /// because of that reply. The `redis` crate reports this error to at most one caller.
     pub(crate) fn too_large(&self) -> Option<ReplyTooLarge> {
         self.0.too_large.get().copied()
+    }
+
+    /// Returns the error with which the server has begun, if it has. A server without a free connection, for example,
+    /// sends an error and closes the connection without reading a command. The command then fails without a reply.
+    pub(crate) fn refusal(&self) -> Option<RedisError> {
+        let line = format!("{}\r\n", self.0.refusal.get()?);
+        let value = redis::parse_redis_value(line.as_bytes()).ok()?;
+        value.extract_error().err()
+    }
+
+    fn note_beginning(&self, input: &[u8]) {
+        if input.starts_with(b"-") {
+            let input = &input[..input.len().min(LONGEST_REFUSAL)];
+            let line = input.split(|it| b"\r\n".contains(it)).next();
+            let line = String::from_utf8_lossy(line.unwrap_or_default());
+            self.0.refusal.get_or_init(|| line.into_owned());
+        }
     }
 
     // Only one task polls the future at a time, so relaxed ordering is enough.
@@ -64,6 +87,7 @@ pub(crate) struct BoundedStream<S> {
     stream: S,
     reading: Reading,
     size: ReplySize,
+    has_begun: bool,
 }
 
 impl<S> BoundedStream<S> {
@@ -72,6 +96,21 @@ impl<S> BoundedStream<S> {
             stream,
             reading,
             size: ReplySize::at_most(most),
+            has_begun: false,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> BoundedStream<S> {
+    /// Reads what the server sent before it closed a connection that it has never answered on.
+    fn read_refusal(&mut self, cx: &mut Context<'_>) {
+        if self.has_begun {
+            return;
+        }
+        let mut bytes = [0; LONGEST_REFUSAL];
+        let mut input = ReadBuf::new(&mut bytes);
+        if let Poll::Ready(Ok(())) = Pin::new(&mut self.stream).poll_read(cx, &mut input) {
+            self.reading.note_beginning(input.filled());
         }
     }
 }
@@ -100,6 +139,10 @@ impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {
         }
         let read = &buf.filled()[before..];
         self.reading.set_left(left.saturating_sub(read.len()));
+        if !self.has_begun {
+            self.has_begun = true;
+            self.reading.note_beginning(read);
+        }
         Poll::Ready(self.size.follow(read).map_err(|too_large| {
             self.reading.0.too_large.get_or_init(|| too_large);
             too_large.into()
@@ -107,13 +150,17 @@ impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for BoundedStream<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for BoundedStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let written = Pin::new(&mut self.stream).poll_write(cx, buf);
+        if let Poll::Ready(Err(_)) = written {
+            self.read_refusal(cx);
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -131,7 +131,11 @@ impl OpenConnection {
         });
         let late = || RedisError::from(io::Error::from(io::ErrorKind::TimedOut));
         let greeted = timeout(within, greeted).ok_or_else(outside)?;
-        let (connection, exchange) = greeted.await.map_err(|_elapsed| late())??;
+        let greeted = greeted.await.map_err(|_elapsed| late())?;
+        let (connection, exchange) = greeted.map_err(|error| match reading.refusal() {
+            Some(refusal) if error.is_io_error() => refusal,
+            _ => error,
+        })?;
         let runtime = Runtime::current().ok_or_else(outside)?;
         let exchange = reading.clone().in_each_poll_of(exchange);
         Ok(Self {

@@ -38,7 +38,7 @@ async fn grants_keep_the_queue_order_despite_wrong_client_clocks() {
         );
     }
     clients.group.end(depth::seconds(120)).await.unwrap();
-    let seen = watch.end().await;
+    let seen = watch.end().await.unwrap();
     let found = out_of_turn(&seen);
     println!(
         "{} grants, {} out of turn, longest gap {:?}",
@@ -86,7 +86,7 @@ async fn longest_gap_beside_kills(ttl: Duration, bound: Duration) -> Duration {
     }
     sleep(bound).await;
     clients.group.kill_all();
-    let seen = watch.end().await;
+    let seen = watch.end().await.unwrap();
     let (granted, gap) = (grants(&seen), longest_gap(&seen));
     println!("{granted} grants beside {kills} kills, longest gap {gap:?}");
     assert!(granted > 100, "{granted} grants");

@@ -68,6 +68,7 @@ async fn postgres_urls_share_the_locks_of_a_table() {
 
     let missing = refusal(&limited.replace("/shop", "/missing")).await;
     assert!(text(&missing).contains("\"missing\""), "{}", text(&missing));
+    assert!(!missing.is_temporary());
     let ConnectError::Server { address, .. } = missing else {
         panic!("{missing:?}")
     };
@@ -138,4 +139,24 @@ async fn an_invalid_url_is_refused_with_the_remedy() {
         assert!(matches!(refused, ConnectError::Url { .. }), "{refused:?}");
         assert!(text(&refused).contains(remedy), "{}", text(&refused));
     }
+}
+
+#[tokio::test]
+async fn a_connect_is_repeated_until_postgres_has_started() {
+    leasehold_sqlx::install_backends();
+    let server = PostgresServer::start().await.unwrap();
+    server.kill();
+    let url = server.url();
+    let retry = LockManager::builder().connect_retry_timeout(Duration::MAX);
+    let connecting = tokio::spawn(async move { retry.connect(&url).await });
+    server.restart().await.unwrap();
+    let locks = connecting.await.unwrap().unwrap();
+    locks
+        .lock("k")
+        .acquire()
+        .await
+        .unwrap()
+        .release()
+        .await
+        .unwrap();
 }

@@ -1,0 +1,25 @@
+//! Writes an error together with its causes.
+
+use std::error::Error;
+use std::fmt;
+
+/// Writes an error and its causes, as `error: cause: cause of the cause`. A cause that repeats the text before it is left
+/// out, as an error of the `redis` crate does.
+pub(crate) struct WithCauses<'a>(pub(crate) &'a (dyn Error + 'static));
+
+impl fmt::Display for WithCauses<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut last = self.0.to_string();
+        f.write_str(&last)?;
+        let mut next = self.0.source();
+        while let Some(cause) = next {
+            let text = cause.to_string();
+            if text != last {
+                write!(f, ": {text}")?;
+            }
+            last = text;
+            next = cause.source();
+        }
+        Ok(())
+    }
+}
