@@ -54,6 +54,14 @@ impl Connection {
         format!("{}{key}", self.prefix)
     }
 
+    /// Returns the same backend with keys as it stores them.
+    pub(crate) fn without_prefix(&self) -> Self {
+        Self {
+            url: self.url.clone(),
+            prefix: String::new(),
+        }
+    }
+
     /// Connects a manager.
     pub(crate) async fn connect(&self) -> Result<LockManager, leasehold::Error> {
         self.connect_within(Duration::ZERO, None).await

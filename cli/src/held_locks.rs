@@ -2,13 +2,23 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::time::Duration;
 
 use leasehold::backend::{HolderInfo, Inspection};
 use leasehold::{FencingToken, ListedLock, LockManager};
 use serde_json::{Value, json};
 
-use crate::args::{KeyArgs, ListArgs, ReleaseArgs, WatchArgs};
+use tokio::time::timeout;
+
+use crate::args::{Connection, KeyArgs, ListArgs, ReleaseArgs, WatchArgs};
+use crate::complain;
 use crate::table::{self, held_for, or_dash, rounded, seconds, shown};
+
+/// The longest search for locks with other prefixes, which reads all keys of a Redis server.
+const SEARCH: Duration = Duration::from_secs(2);
+
+/// The largest number of locks with other prefixes that are named.
+const NAMED: usize = 5;
 
 /// Shows the holders of a lock.
 pub(crate) async fn inspect(args: KeyArgs) -> anyhow::Result<u8> {
@@ -18,7 +28,39 @@ pub(crate) async fn inspect(args: KeyArgs) -> anyhow::Result<u8> {
         true => print(as_json(&args.key, &seen))?,
         false => print(as_text(&args.connection.full_key(&args.key), &seen))?,
     }
+    if seen.holders == 0 {
+        name_other_prefixes(&args.connection, &args.key).await;
+    }
     Ok(0)
+}
+
+/// Names the locks that are held on the same key with other prefixes, because a forgotten prefix looks like a free lock.
+async fn name_other_prefixes(connection: &Connection, key: &str) {
+    let Ok(found) = timeout(SEARCH, held_with_other_prefixes(connection, key)).await else {
+        return;
+    };
+    for held in found.unwrap_or_default() {
+        let prefix = held.strip_suffix(key).unwrap_or_default();
+        let (held, prefix) = (held.escape_debug(), prefix.escape_debug());
+        complain(format_args!(
+            "leasehold: `{held}` is held: if you mean this lock, pass --prefix '{prefix}'\n"
+        ));
+    }
+}
+
+async fn held_with_other_prefixes(
+    connection: &Connection,
+    key: &str,
+) -> Result<Vec<String>, leasehold::Error> {
+    let locks = connection.without_prefix().connect().await?;
+    let full_key = connection.full_key(key);
+    let (mut held, mut list) = (Vec::new(), locks.list(""));
+    while let Some(lock) = list.next().await? {
+        if lock.key.ends_with(key) && lock.key != full_key && held.len() < NAMED {
+            held.push(lock.key);
+        }
+    }
+    Ok(held)
 }
 
 /// Releases a lock, or takes it from one holder.
@@ -49,6 +91,9 @@ pub(crate) async fn release(args: ReleaseArgs) -> anyhow::Result<u8> {
             let key = connection.full_key(&key);
             print(format_args!("`{}` {state}", key.escape_debug()))?;
         }
+    }
+    if !released {
+        name_other_prefixes(&connection, &key).await;
     }
     Ok(0)
 }

@@ -18,6 +18,8 @@ struct Bound {
     name: Ident,
     /// `#[cfg(..)]` on an argument.
     conditions: Vec<Attribute>,
+    /// `#[allow(..)]` on an argument.
+    allowed: Vec<Attribute>,
 }
 
 impl Arguments {
@@ -29,7 +31,7 @@ impl Arguments {
             match input {
                 FnArg::Receiver(Receiver { self_token, .. }) => {
                     let name = Ident::new("self", self_token.span);
-                    arguments.add(name, Vec::new());
+                    arguments.add(name, Vec::new(), Vec::new());
                 }
                 FnArg::Typed(typed) => arguments.bind(&mut typed.pat, &typed.attrs),
             }
@@ -38,18 +40,26 @@ impl Arguments {
     }
 
     pub(crate) fn bind(&mut self, pattern: &mut Pat, attributes: &[Attribute]) {
-        let is_condition = |attribute: &&Attribute| attribute.path().is_ident("cfg");
+        let named = |name: &str| {
+            let attributes = attributes.iter().filter(|it| it.path().is_ident(name));
+            attributes.cloned().collect()
+        };
         let mut binder = Binder {
             arguments: self,
-            conditions: attributes.iter().filter(is_condition).cloned().collect(),
+            conditions: named("cfg"),
+            allowed: named("allow"),
             stays: false,
         };
         binder.visit_pat_mut(pattern);
     }
 
-    fn add(&mut self, name: Ident, conditions: Vec<Attribute>) {
+    fn add(&mut self, name: Ident, conditions: Vec<Attribute>, allowed: Vec<Attribute>) {
         self.known.push(name.clone());
-        self.bound.push(Bound { name, conditions });
+        self.bound.push(Bound {
+            name,
+            conditions,
+            allowed,
+        });
     }
 
     /// Clears the values, because they were moved to other names. A key can still use the old names.
@@ -86,13 +96,21 @@ impl Arguments {
         };
         let allowed = |any: bool| any.then(|| quote!(#[allow(clippy::used_underscore_binding)]));
         let allow_first = allowed(names.iter().any(is_marked));
-        let others = others.iter().map(|Bound { name, conditions }| {
+        let others = others.iter().map(|bound| {
+            let Bound {
+                name, conditions, ..
+            } = bound;
             let allow = allowed(is_marked(&name));
             quote!(#(#conditions)* #allow let _ = &#name;)
         });
-        let unused = unused
-            .iter()
-            .map(|Bound { name, conditions }| quote!(#(#conditions)* let #name = #name;));
+        let unused = unused.iter().map(|bound| {
+            let Bound {
+                name,
+                conditions,
+                allowed,
+            } = bound;
+            quote!(#(#conditions)* #(#allowed)* let #name = #name;)
+        });
         quote!(#allow_first #first #(#others)* #(#unused)*)
     }
 }
@@ -119,6 +137,7 @@ fn mentions(tokens: &TokenStream, name: &str) -> bool {
 struct Binder<'a> {
     arguments: &'a mut Arguments,
     conditions: Vec<Attribute>,
+    allowed: Vec<Attribute>,
     /// Whether values cannot be moved out of the current pattern.
     stays: bool,
 }
@@ -127,7 +146,8 @@ impl VisitMut for Binder<'_> {
     fn visit_pat_mut(&mut self, pattern: &mut Pat) {
         match pattern {
             Pat::Ident(PatIdent { ident, .. }) => {
-                self.arguments.add(ident.clone(), self.conditions.clone());
+                let (conditions, allowed) = (self.conditions.clone(), self.allowed.clone());
+                self.arguments.add(ident.clone(), conditions, allowed);
             }
             Pat::Wild(_) if !self.stays => {
                 let number = self.arguments.unnamed;
@@ -137,6 +157,7 @@ impl VisitMut for Binder<'_> {
                 self.arguments.bound.push(Bound {
                     name: name.clone(),
                     conditions,
+                    allowed: Vec::new(),
                 });
                 *pattern = in_parentheses(name);
                 return;

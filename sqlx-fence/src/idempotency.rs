@@ -107,9 +107,13 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
 
     /// Returns the record of a key. Deletes the record instead if it has expired.
     ///
+    /// On Postgres, `MySQL` and `MariaDB` the search is a statement that writes or locks, so that a balancer sends it to the
+    /// primary. A replica may be behind, and a handler would run twice.
+    ///
     /// # Errors
     ///
     /// - [`Error::Name`]: the key is empty, longer than 512 bytes, or contains a NUL.
+    /// - [`Error::ReadOnly`]: the pool is connected to a server that takes no writes.
     /// - [`Error::Sqlx`]: the pool returned no connection, the table does not exist, or the database failed.
     ///
     /// # Cancel safety

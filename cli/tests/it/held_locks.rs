@@ -113,6 +113,18 @@ async fn prefix_option_selects_the_keys_of_that_prefix() {
     let text = program.args(["inspect", "k"]).output().unwrap().stdout;
     let text = String::from_utf8(text).unwrap();
     assert!(text.starts_with("key      shop:k\nholders  1\n"), "{text}");
+
+    // A forgotten prefix is named, and another key is not.
+    for arguments in [&["inspect", "k"][..], &["release", "k", "--force"]] {
+        let (code, _, errors) = execute(&server.url(), arguments);
+        assert_eq!(code, 0);
+        assert!(
+            errors.contains("`shop:k` is held") && errors.contains("--prefix 'shop:'"),
+            "{errors}"
+        );
+    }
+    let (_, _, errors) = execute(&server.url(), &["inspect", "free"]);
+    assert_eq!(errors, "");
 }
 
 #[test]
@@ -366,4 +378,30 @@ async fn run_holds_the_lock_under_its_label() {
         &["run", "--key", "k", "--label", "a b", "--", "true"],
     );
     assert!(code == 125 && errors.contains("a b"), "{errors}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn doctor_prints_findings_with_remedies_and_fails_after_a_failure() {
+    let server = RedisServer::start().await.unwrap();
+    let (code, text) = output(&["doctor"], &server);
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.starts_with("ok ") && text.contains("set appendonly to yes"),
+        "{text}"
+    );
+
+    let evicting = RedisServer::builder().max_memory("100mb", "allkeys-lru");
+    let evicting = evicting.start().await.unwrap();
+    let (code, text) = output(&["doctor", "--json"], &evicting);
+    assert_eq!(code, 1, "{text}");
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["verdict"], "failure");
+    let findings = report["findings"].as_array().unwrap();
+    let eviction = findings.iter().find(|it| it["name"] == "eviction").unwrap();
+    assert_eq!(eviction["verdict"], "failure");
+    assert!(eviction["remedy"].as_str().unwrap().contains("noeviction"));
+
+    let (code, _, errors) = execute("redis://127.0.0.1:1", &["doctor"]);
+    assert_eq!(code, 125);
+    assert!(errors.contains("connection refused"), "{errors}");
 }

@@ -44,6 +44,11 @@ const REPLIES: [(&str, &str); 14] = [
 
 fn is_too_large(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
+    if let Some(leasehold::Error::Connect(ConnectError::Server { source, .. })) =
+        error.downcast_ref()
+    {
+        cause = Some(source);
+    }
     while let Some(error) = cause {
         if error.is::<ReplyTooLarge>() {
             return true;

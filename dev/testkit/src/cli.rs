@@ -18,6 +18,7 @@ cargo xtask servers            install the servers of the tests; `cargo xtask te
 cargo xtask lint               run the structure checks alone
 cargo xtask explore            go deeper than the tests, with other random numbers; `--minutes N`, `--only NAME`
 cargo xtask versions           run the tests of the backends with older and newer servers; `--only NAME`
+cargo xtask settings           run the tests of the backends with other settings of the servers; `--only NAME`
 cargo xtask minimal-versions   build the published crates with the oldest versions they allow";
 
 /// The command in the arguments.
@@ -35,6 +36,11 @@ pub enum Command {
     /// Run the tests of the backends with other server versions.
     Versions {
         /// Runs only the versions whose name contains this text. `None` runs all of them.
+        only: Option<String>,
+    },
+    /// Run the tests of the backends with other settings of the servers.
+    Settings {
+        /// Runs only the settings whose name contains this text. `None` runs all of them.
         only: Option<String>,
     },
     /// Install the servers of the tests.
@@ -69,6 +75,10 @@ impl Command {
             ["explore", options @ ..] => Ok(Self::Explore(explore_options(options)?)),
             ["versions"] => Ok(Self::Versions { only: None }),
             ["versions", "--only", name] => Ok(Self::Versions {
+                only: Some((*name).to_owned()),
+            }),
+            ["settings"] => Ok(Self::Settings { only: None }),
+            ["settings", "--only", name] => Ok(Self::Settings {
                 only: Some((*name).to_owned()),
             }),
             ["servers"] => Ok(Self::Servers),
@@ -120,7 +130,8 @@ pub fn main(args: impl IntoIterator<Item = String>) -> ExitCode {
         }
         Ok(Command::Test { only }) => test(only.as_deref()),
         Ok(Command::Explore(options)) => explore::run(&options),
-        Ok(Command::Versions { only }) => versions::run(only.as_deref()),
+        Ok(Command::Versions { only }) => versions::run(&versions::ALL, only.as_deref()),
+        Ok(Command::Settings { only }) => versions::run(&versions::SETTINGS, only.as_deref()),
         Ok(Command::Servers) => servers(),
         Ok(Command::Lint) => check_lint(),
         Ok(Command::MinimalVersions) => minimal_versions(),

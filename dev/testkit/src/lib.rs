@@ -9,6 +9,7 @@
 //! | `cargo xtask explore` | runs the explorations among the tests for longer |
 //! | `cargo xtask lint`  | runs only the structure checks, in a second |
 //! | `cargo xtask versions` | runs the tests of the backends with older and newer servers |
+//! | `cargo xtask settings` | runs the tests of the backends with other settings of the servers |
 //! | `cargo xtask minimal-versions` | builds the published crates with their oldest allowed dependencies |
 //!
 //! | module | holds |

@@ -12,9 +12,12 @@ use super::database::LockDatabase;
 use super::error;
 use super::lent_connection::{LentConnection, close_idle};
 
-/// The time after which a pool is slow, between two checks of the server, and for which a refused operation waits for
-/// a connection that another one returns.
+/// The time after which a pool is slow, and between two checks of the server.
 const SLOW: Duration = Duration::from_millis(500);
+
+/// The time for which a refused operation waits for a connection that another one returns. Together with the time before,
+/// it is less than the default command timeout, so that the caller gets the reason.
+const RETURN: Duration = Duration::from_secs(1);
 
 /// The pause between two looks at the idle connections of the pool.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -48,7 +51,9 @@ impl ServerCheck {
         };
         if let Err(refused) = checked {
             // The server may serve its old connections.
-            return timeout(SLOW, idle(pool)).await.map_err(|_elapsed| refused);
+            return timeout(RETURN, idle(pool))
+                .await
+                .map_err(|_elapsed| refused);
         }
         // The pool tests a connection that does not reply. The other idle ones may not reply either.
         close_idle(pool);

@@ -21,6 +21,7 @@ const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES (?, ?) \
 const RESTORE: &str = "SET SESSION innodb_lock_wait_timeout = @leasehold_wait";
 const RECORDS: Statements = statements!(
     now: "CAST(UNIX_TIMESTAMP() AS SIGNED)",
+    find: "", " FOR UPDATE",
     values: "?", "?", "?", "?"
 );
 const INTEGERS: [&str; 5] = ["tinyint", "smallint", "mediumint", "int", "bigint"];

@@ -24,6 +24,8 @@ const COLUMN_TYPE: &str = "SELECT pg_catalog.format_type(a.atttypid, a.atttypmod
      WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attname = $2 AND a.attnum > 0 AND NOT a.attisdropped";
 const RECORDS: Statements = statements!(
     now: "EXTRACT(EPOCH FROM now())::bigint",
+    find: "WITH expired AS (DELETE FROM idempotency_records WHERE idempotency_key = $1 \
+         AND expires_at <= EXTRACT(EPOCH FROM now())::bigint) ", "",
     values: "$1", "$2", "$3", "$4"
 );
 const SAVEPOINT: &str = "SAVEPOINT leasehold_fences";

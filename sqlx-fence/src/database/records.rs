@@ -8,15 +8,21 @@ pub(super) struct Statements {
     pub(super) delete_expired_key: &'static str,
 }
 
-/// `now` is the time in seconds since 1970, as a signed integer.
+/// `now` is the time in seconds since 1970, as a signed integer. `find` is what makes the search a write, so that a balancer
+/// does not send it to a replica that is behind: a clause before it and one after it.
 macro_rules! statements {
-    (now: $now:literal, values: $one:literal, $two:literal, $three:literal, $four:literal) => {
+    (
+        now: $now:literal, find: $before:literal, $after:literal,
+        values: $one:literal, $two:literal, $three:literal, $four:literal
+    ) => {
         Statements {
             find: concat!(
+                $before,
                 "SELECT token, response, expires_at - ",
                 $now,
                 " FROM idempotency_records WHERE idempotency_key = ",
-                $one
+                $one,
+                $after
             ),
             insert: concat!(
                 "INSERT INTO idempotency_records (idempotency_key, token, response, expires_at) VALUES (",

@@ -22,6 +22,7 @@ const COLUMN_TYPE: &str =
 const COLUMNS: &str = "SELECT name FROM pragma_table_info($1)";
 const RECORDS: Statements = statements!(
     now: "CAST(strftime('%s', 'now') AS INTEGER)",
+    find: "", "",
     values: "$1", "$2", "$3", "$4"
 );
 

@@ -139,6 +139,9 @@ fn advice(error: &RedisError) -> String {
 /// Returns the error of a failed connect. The client has sent no command, even if the same error would otherwise leave
 /// the outcome of a command unknown.
 pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendError {
+    if let Some(too_large) = is_too_large(&error) {
+        return unsent(reply_too_large(too_large));
+    }
     let message = if error.is_connection_refusal() {
         format!("connection refused at {to}")
     } else if is_unresolved(&error) {

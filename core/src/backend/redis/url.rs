@@ -199,7 +199,7 @@ mod tests {
             "redis+several://a?x",
         ] {
             let error = MultiHostUrl::read(url, SHAPE).unwrap_err();
-            let said = std::error::Error::source(&error).unwrap().to_string();
+            let said = error.to_string();
             assert!(said.contains(SHAPE), "{url}: {said}");
         }
     }

@@ -28,6 +28,18 @@ pub struct Server {
 pub(super) const ARCHIVES: &str = "usr/share/java";
 
 impl Server {
+    /// Returns the environment variable that adds arguments to each server of a test, separated by newlines.
+    pub(crate) fn settings_variable(&self) -> String {
+        format!("{}_SETTINGS", self.variable)
+    }
+
+    /// Returns the arguments that the environment adds.
+    #[cfg(feature = "servers")]
+    pub(crate) fn added_settings(&self) -> Vec<String> {
+        let settings = std::env::var(self.settings_variable()).unwrap_or_default();
+        settings.lines().map(str::to_owned).collect()
+    }
+
     /// Returns all packages to install.
     pub(super) fn packages(&self) -> Vec<&'static str> {
         let tools = self.tools.iter().copied();

@@ -27,6 +27,8 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub struct Instance {
     // The process is dropped before its folder and port.
     process: Mutex<Option<Process>>,
+    /// The arguments that an environment variable adds.
+    added_settings: Vec<String>,
     pub(super) program: Program,
     pub(super) folder: Folder,
     pub(super) port: Port,
@@ -52,6 +54,7 @@ impl Instance {
     pub(super) fn prepare(server: &Server) -> Result<Self, ServerError> {
         Ok(Self {
             process: Mutex::new(None),
+            added_settings: server.added_settings(),
             program: find(server)?,
             folder: Folder::make()?,
             port: Port::reserve().map_err(ServerError::Port)?,
@@ -106,6 +109,7 @@ impl Instance {
         mut command: Command,
         certificates: Option<&Certificates>,
     ) -> Result<(), ServerError> {
+        command.args(&self.added_settings);
         let (output, errors) = self.folder.prepare(certificates)?;
         command.stdin(Stdio::null()).stdout(output).stderr(errors);
         *self.process.lock() = Some(Process::start_in(self.folder.path(), command)?);

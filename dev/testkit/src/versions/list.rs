@@ -14,6 +14,8 @@ pub struct Version {
     pub package: Option<Package>,
     /// The test binary that needs this server.
     pub binary: &'static str,
+    /// The arguments that change the settings of the server.
+    pub settings: &'static [&'static str],
     /// A text that the names of its tests contain.
     pub tests: &'static str,
     /// The tests that cannot run with it, with the reason.
@@ -84,12 +86,13 @@ pub const ALL: [Version; 8] = [
         server: ZOOKEEPER,
         package: None,
         binary: "leasehold zookeeper",
+        settings: &[],
         tests: "",
         without: &[],
     },
 ];
 
-const fn redis(
+pub(super) const fn redis(
     name: &'static str,
     package: Option<Package>,
     without: &'static [(&'static str, &'static str)],
@@ -99,12 +102,13 @@ const fn redis(
         server: REDIS,
         package,
         binary: "leasehold redis",
+        settings: &[],
         tests: "",
         without,
     }
 }
 
-const fn sql(
+pub(super) const fn sql(
     name: &'static str,
     server: Server,
     package: Option<Package>,
@@ -115,6 +119,7 @@ const fn sql(
         server,
         package,
         binary: "leasehold-sqlx it",
+        settings: &[],
         tests,
         without: &[],
     }

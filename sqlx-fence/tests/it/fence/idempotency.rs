@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use leasehold::LockManager;
 use leasehold_sqlx::{Error, FencedPool, IdempotencyRecord, SqlIdempotencyStore, ddl};
+use leasehold_testkit::servers::ReplicatedPostgres;
 use sqlx::mysql::MySqlPoolOptions;
 use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{SqlitePool, query, query_scalar};
+use sqlx::{PgPool, SqlitePool, query, query_scalar};
+use tokio::time::sleep;
 
 use crate::fence::tools::{mariadb, postgres, sqlite};
 
@@ -296,4 +298,22 @@ async fn missing_database_is_an_error_and_not_a_missing_record() {
     let inserted = store.insert(&record("k", 1), KEEP).await;
     assert!(matches!(inserted, Err(Error::Sqlx(_))));
     assert!(matches!(store.delete_expired().await, Err(Error::Sqlx(_))));
+}
+
+/// A balancer that sends reads to replicas would let a handler run twice, because a replica may be behind.
+#[tokio::test]
+async fn on_postgres_a_replica_does_not_answer_whether_a_request_was_handled() {
+    let pair = ReplicatedPostgres::start_asynchronous().await.unwrap();
+    let primary = PgPool::connect(&pair.primary().url()).await.unwrap();
+    ddl::create_idempotency_records(&primary).await.unwrap();
+    let replica = PgPool::connect(&pair.replica().url()).await.unwrap();
+    let there = SqlIdempotencyStore::new(replica);
+    let refused = loop {
+        match there.find("a").await {
+            // The replica does not have the table yet.
+            Err(Error::Sqlx(_)) => sleep(Duration::from_millis(5)).await,
+            found => break found,
+        }
+    };
+    assert!(matches!(refused, Err(Error::ReadOnly(_))), "{refused:?}");
 }

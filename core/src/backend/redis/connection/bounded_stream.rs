@@ -59,10 +59,11 @@ impl Reading {
     }
 
     fn note_beginning(&self, input: &[u8]) {
-        if input.starts_with(b"-") {
-            let input = &input[..input.len().min(LONGEST_REFUSAL)];
-            let line = input.split(|it| b"\r\n".contains(it)).next();
-            let line = String::from_utf8_lossy(line.unwrap_or_default());
+        let input = &input[..input.len().min(LONGEST_REFUSAL)];
+        if input.starts_with(b"-")
+            && let Some(end) = input.iter().position(|it| *it == b'\r')
+        {
+            let line = String::from_utf8_lossy(&input[..end]);
             self.0.refusal.get_or_init(|| line.into_owned());
         }
     }

@@ -31,6 +31,11 @@ async fn used_by_an_option_alone(patience: u64) -> Result<(), Error> {
     Ok(())
 }
 
+#[distributed_lock("k")]
+async fn allowed_to_be_unused(#[allow(unused_variables)] id: u64) -> Result<(), Error> {
+    Ok(())
+}
+
 #[tokio::test]
 async fn annotated_functions_cause_no_lint_warnings() -> Result<(), Error> {
     let all = async {
@@ -39,7 +44,8 @@ async fn annotated_functions_cause_no_lint_warnings() -> Result<(), Error> {
         assert_eq!(marked_as_unused(1, (2, 3)).await?, 3);
         marked_and_alone(String::new()).await?;
         assert_eq!(in_a_text(7).await?, "7");
-        used_by_an_option_alone(7).await
+        used_by_an_option_alone(7).await?;
+        allowed_to_be_unused(7).await
     };
     LockManager::in_process().as_default(all).await
 }
