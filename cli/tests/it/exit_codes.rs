@@ -108,7 +108,7 @@ async fn each_outcome_of_run_has_the_documented_exit_code() {
             125,
             &["--url", "redis://127.0.0.1:1", "--key", "k"],
             &["--wait", "0s", "--", "true"],
-            "cannot connect to 127.0.0.1:1",
+            "connecting to 127.0.0.1:1 failed",
         ),
         (0, &[], &["--help"], ""),
     ];

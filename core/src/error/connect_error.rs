@@ -30,7 +30,7 @@ pub enum ConnectError {
         /// The feature of this crate.
         feature: &'static str,
     },
-    /// The URL is invalid.
+    /// The URL is invalid, or names something that cannot store locks.
     Url {
         /// The problem.
         source: Box<dyn Error + Send + Sync>,
@@ -99,14 +99,11 @@ impl fmt::Display for ConnectError {
                 f,
                 "the URL needs a feature that this build does not have: enable the feature `{feature}`"
             ),
-            Self::Url { source } => write!(
-                f,
-                "the URL is invalid; it should look like redis://user:password@host:6379/0, \
-                 zookeeper://a:2181,b:2181/locks, postgres://user:password@host/database or sqlite:locks.db: {}",
-                WithCauses(&**source)
-            ),
+            Self::Url { source } => {
+                write!(f, "the URL cannot be used: {}", WithCauses(&**source))
+            }
             Self::Server { address, source } => {
-                write!(f, "cannot connect to {address}: {}", WithCauses(source))
+                write!(f, "connecting to {address} failed: {}", WithCauses(source))
             }
             Self::Certificates { source } => {
                 write!(f, "the certificates are invalid: {}", WithCauses(&**source))

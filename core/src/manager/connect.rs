@@ -58,6 +58,9 @@ impl LockManager {
     }
 }
 
+const SHAPES: &str = "it does not begin with a scheme, as in redis://user:password@host:6379/0, \
+     zookeeper://a:2181,b:2181/locks, postgres://user:password@host/database or sqlite:locks.db";
+
 /// Connects to the backend at `url`, and names the connections if the user has set a label.
 pub(super) async fn backend_at(url: &str, label: Option<&str>) -> Result<Arc<dyn Backend>, Error> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
@@ -69,7 +72,7 @@ pub(super) async fn backend_at(url: &str, label: Option<&str>) -> Result<Arc<dyn
     let has_form = rest.starts_with("//") || registered.is_some() || feature.is_some();
     if !has_form || scheme.is_empty() || !scheme.chars().all(is_word) {
         // The rest of the URL may contain a password, so errors do not show it.
-        return Err(ConnectError::url("it does not begin with a scheme and `://`").into());
+        return Err(ConnectError::url(SHAPES).into());
     }
     match scheme {
         #[cfg(feature = "redis")]

@@ -70,8 +70,7 @@ fn has_code(failed: &BackendError, expected: &str) -> bool {
 }
 
 /// A manager does not change its user and password, so a retry does not help.
-const LOGIN_REFUSED: &str = "refused the user or the password; check the URL, and connect again \
-                             with another one if they were changed";
+const LOGIN_REFUSED: &str = "refused the user or the password; check them in the URL";
 
 fn is_login_refused(error: &RedisError) -> bool {
     matches!(code(error), Some("NOAUTH" | "WRONGPASS"))
@@ -111,7 +110,7 @@ fn advice(error: &RedisError) -> String {
         }
         (_, Some("OOM")) => "the server is out of memory; raise maxmemory, or free memory",
         (_, Some("NOPERM")) => {
-            "the user lacks a permission; the documentation of `Redis` has the least ACL line"
+            "the user lacks a permission; the section Permissions of `leasehold::backend::redis::Redis` lists all that it needs"
         }
         _ if is_login_refused(error) => return format!("the server {LOGIN_REFUSED}"),
         (_, Some("READONLY")) => {
@@ -125,7 +124,7 @@ fn advice(error: &RedisError) -> String {
             "the server has no free connection; raise maxclients, or use fewer connections"
         }
         _ if begins(error, "unknown command") => {
-            "the server, or a proxy, lacks a command or has renamed it; the documentation of `Redis` lists the commands"
+            "the server, or a proxy, lacks a command that the locks need, or has renamed it; enable it, or use another server"
         }
         (_, Some("LOADING")) => "the server is still loading its data",
         _ if error.is_connection_refusal() => "connection refused at the server's address",
@@ -143,7 +142,7 @@ pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendErro
         return unsent(reply_too_large(too_large));
     }
     let message = if error.is_connection_refusal() {
-        format!("connection refused at {to}")
+        format!("connection refused at {to}; check that the server runs there")
     } else if is_unresolved(&error) {
         format!("the name in {to} could not be resolved")
     } else if error.is_timeout() {
@@ -277,7 +276,10 @@ mod tests {
         let message_of =
             |kind: io::ErrorKind| unconnected(&to, io::Error::from(kind).into()).to_string();
         let refused = message_of(io::ErrorKind::ConnectionRefused);
-        assert_eq!(refused, "connection refused at redis.example:6379");
+        assert_eq!(
+            refused,
+            "connection refused at redis.example:6379; check that the server runs there"
+        );
         let late = message_of(io::ErrorKind::TimedOut);
         assert_eq!(late, "redis.example:6379 did not reply in time");
         let lookup =

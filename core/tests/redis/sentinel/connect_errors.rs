@@ -59,7 +59,7 @@ async fn the_connect_error_names_the_unreachable_host() {
         let error = LockManager::connect(&url).await.unwrap_err();
         let said = whole(&error);
         assert!(
-            said.contains(&format!("cannot connect to {hosts}")),
+            said.contains(&format!("connecting to {hosts} failed")),
             "{said}"
         );
         said

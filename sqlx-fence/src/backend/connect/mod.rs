@@ -83,7 +83,7 @@ impl Failed {
     fn connecting(error: sqlx::Error) -> Self {
         let message = match &error {
             sqlx::Error::Io(_) => {
-                "the server does not reply: check that it runs, and check the address in the URL"
+                "the server cannot be reached: check that it runs, and check the address in the URL"
             }
             // SQLite's code for a file that it cannot open.
             sqlx::Error::Database(error) if error.code().as_deref() == Some("14") => {

@@ -19,9 +19,9 @@ const IN_MEMORY: &str = "other processes cannot see a database in memory: name a
 const NO_WAL: &str = "SQLite does not support a write-ahead log (WAL) here: name a file on a local disk, as in \
      sqlite:locks.db";
 
-const OTHER_NAME: &str = "the file has another name, a hard link or the file outside of this container, and processes that \
-     use different names of a file do not see each other's locks: remove the hard link, or mount the folder instead of \
-     the file";
+const OTHER_NAME: &str = "has a second name, because of a hard link, or because it is mounted alone into a container. \
+     Processes that use different names do not see each other's locks: remove the hard link, or mount the folder instead \
+     of the file";
 
 impl Connect for Sqlite {
     // Only one connection of all processes can write at a time.
@@ -35,7 +35,9 @@ impl Connect for Sqlite {
             .busy_timeout(BUSY_TIMEOUT);
         // Before a connection creates the log.
         if file_names::has_others(options.get_filename()) {
-            return Err(sqlx::Error::Configuration(OTHER_NAME.into()));
+            let file = options.get_filename().display();
+            let refused = format!("the file `{file}` {OTHER_NAME}");
+            return Err(sqlx::Error::Configuration(refused.into()));
         }
         let (_, parameters) = url.split_once('?').unwrap_or_default();
         Ok(match parameters.contains("mode=") {

@@ -9,6 +9,7 @@ const SETTINGS: &str = "SELECT name, setting FROM pg_settings WHERE name IN ('se
      'synchronous_commit', 'synchronous_standby_names', 'statement_timeout', 'idle_session_timeout', 'max_connections', \
      'fsync', 'idle_in_transaction_session_timeout') \
      UNION ALL SELECT 'connections', COUNT(*)::TEXT FROM pg_stat_activity WHERE backend_type = 'client backend' \
+     UNION ALL SELECT 'role_connections', COUNT(*)::TEXT FROM pg_stat_activity WHERE usename = current_user \
      UNION ALL SELECT 'standbys', COUNT(*)::TEXT FROM pg_stat_replication \
      UNION ALL SELECT 'role_limit', rolconnlimit::TEXT FROM pg_roles WHERE rolname = current_user \
      UNION ALL SELECT 'can_notify', has_function_privilege('pg_notify(text, text)', 'EXECUTE')::TEXT \
@@ -31,10 +32,13 @@ pub(in crate::backend) async fn examine(
 }
 
 fn of_settings(settings: &Settings) -> Vec<Finding> {
-    let limit = match settings.get("role_limit").parse() {
-        Ok(limit) => limit,
-        // The limit is -1 if the role has none.
-        Err(_) => settings.number("max_connections"),
+    // The limit is -1 if the role has none.
+    let (used, limit) = match settings.get("role_limit").parse() {
+        Ok(limit) => (settings.number("role_connections"), limit),
+        Err(_) => (
+            settings.number("connections"),
+            settings.number("max_connections"),
+        ),
     };
     vec![
         Finding::good(
@@ -47,7 +51,7 @@ fn of_settings(settings: &Settings) -> Vec<Finding> {
         durability(settings),
         replicas(settings),
         notifications(settings.get("can_notify") == "true"),
-        connections(settings.number("connections"), limit),
+        connections(used, limit),
         timeout("statement_timeout", settings),
         timeout("idle_session_timeout", settings),
         idle_transactions(

@@ -189,7 +189,9 @@ pub(crate) async fn in_time<T>(
 ) -> Result<T, BackendError> {
     let answer = timeout(CONNECT_TIMEOUT, answer).ok_or_else(outside_a_runtime)?;
     answer.await.unwrap_or_else(|_elapsed| {
-        let silent = format!("the server did not reply within {CONNECT_TIMEOUT:?}");
+        let silent = format!(
+            "the server did not reply within {CONNECT_TIMEOUT:?}; check the address, and whether the port uses TLS"
+        );
         Err(BackendError::not_applied(silent))
     })
 }

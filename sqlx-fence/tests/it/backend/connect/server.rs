@@ -114,7 +114,7 @@ async fn unreachable_or_unresponsive_server_is_an_error_within_seconds() {
         let url = format!("{scheme}://me:secret@127.0.0.1:1/shop");
         let down = text(&refusal(&url).await);
         assert!(
-            down.contains("cannot connect to 127.0.0.1:1: the server does not reply"),
+            down.contains("connecting to 127.0.0.1:1 failed: the server cannot be reached"),
             "{down}"
         );
     }

@@ -135,7 +135,7 @@ async fn a_file_that_cannot_be_opened_or_written_is_an_error() {
     assert!(missing.contains("cannot open the file"), "{missing}");
     let elsewhere = text(&refusal("sqlite:/missing/folder/locks.db").await);
     assert!(
-        elsewhere.contains("cannot connect to /missing/folder/locks.db: cannot open the file"),
+        elsewhere.contains("connecting to /missing/folder/locks.db failed: cannot open the file"),
         "{elsewhere}"
     );
     let text_file = folder.path().join("text.db");
