@@ -7,7 +7,7 @@ use sqlx::error::DatabaseError;
 use sqlx::{Database, Pool, Transaction};
 
 use crate::begin::to_its_end;
-use crate::database::{Driver, FencedDatabase};
+use crate::database::{Driver, FencedDatabase, Obstacle};
 use crate::record::IdempotencyRecord;
 use crate::{Error, FencedTransaction, resource};
 
@@ -124,18 +124,12 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
         let (pool, key) = (self.pool.clone(), key.to_owned());
         let found = to_its_end(async move {
             loop {
-                let mut tx = pool.begin().await?;
-                let found = DB::find_record(&mut tx, &key).await?;
-                tx.commit().await?;
-                match found {
-                    // Delete the record here, because `insert` fails if a record exists.
-                    Some((_, seconds)) if seconds <= 0 => {
-                        if delete_expired(&pool, Some(&key)).await? > 0 {
-                            return Ok(None);
-                        }
-                        // Another process has deleted the expired record, and may have inserted a new one.
-                    }
-                    found => return Ok(found.map(|(record, _)| record)),
+                match find_unexpired(&pool, &key).await {
+                    // Another process has deleted an expired record, and may have inserted a new one.
+                    Ok(Found::Expired) => {}
+                    Err(conflict) if DB::obstacle(&conflict) == Some(Obstacle::Conflict) => {}
+                    Ok(Found::Unexpired(found)) => return Ok(found),
+                    Err(error) => return Err(error),
                 }
             }
         });
@@ -190,6 +184,29 @@ impl<DB: FencedDatabase> fmt::Debug for SqlIdempotencyStore<DB> {
         f.debug_struct("SqlIdempotencyStore")
             .finish_non_exhaustive()
     }
+}
+
+/// What a search has found.
+enum Found {
+    /// A record, or none.
+    Unexpired(Option<IdempotencyRecord>),
+    /// An expired record, which another process has deleted.
+    Expired,
+}
+
+/// Returns the record of a key, and deletes an expired one, because `insert` fails if a record exists.
+async fn find_unexpired<DB: FencedDatabase>(
+    pool: &Pool<DB>,
+    key: &str,
+) -> Result<Found, sqlx::Error> {
+    let mut tx = pool.begin().await?;
+    let found = DB::find_record(&mut tx, key).await?;
+    tx.commit().await?;
+    let is_expired = found.as_ref().is_some_and(|(_, seconds)| *seconds <= 0);
+    Ok(match found {
+        Some(_) if is_expired && delete_expired(pool, Some(key)).await? == 0 => Found::Expired,
+        found => Found::Unexpired(found.filter(|_| !is_expired).map(|(record, _)| record)),
+    })
 }
 
 /// Deletes the record of this key if it has expired, or without a key all expired records.

@@ -20,6 +20,10 @@ pub(crate) async fn ensure<DB: FencedDatabase>(
         // Another role may have created a table concurrently.
         refuse_second::<DB>(connection, table).await?;
         seen = DB::columns(connection, table.name).await?;
+        if seen.is_empty() {
+            // The table exists, and the snapshot of the caller's transaction is from before.
+            return Ok(());
+        }
     }
     let missing = table
         .columns

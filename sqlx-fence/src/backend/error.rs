@@ -77,6 +77,12 @@ pub(super) fn is_unavailable(error: &sqlx::Error) -> bool {
     matches!(code.as_deref(), Some("42501" | "42883" | "0A000"))
 }
 
+/// Returns whether `sql_safe_updates` of a pool of the program refuses the statement. `connect` switches the setting off.
+pub(super) fn is_safe_update(error: &sqlx::Error) -> bool {
+    let database = error.as_database_error();
+    database.is_some_and(|it| it.message().contains("safe update mode"))
+}
+
 /// Returns the primary code of an error of `SQLite`. The codes of the other databases have five characters.
 fn of_sqlite(code: &str) -> Option<u32> {
     let code: Option<u32> = code.parse().ok().filter(|_| code.len() < 5);

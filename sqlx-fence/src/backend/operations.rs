@@ -319,7 +319,12 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             .await
         {
             // The claims are renewed one after another instead.
-            Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => Ok(Vec::new()),
+            Err(failed)
+                if DB::obstacle(&failed) == Some(Obstacle::Conflict)
+                    || error::is_safe_update(&failed) =>
+            {
+                Ok(Vec::new())
+            }
             renewed => renewed.map_err(|it| error::of(it, &first.key)),
         }
     }
