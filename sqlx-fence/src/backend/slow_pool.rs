@@ -38,22 +38,25 @@ impl ServerCheck {
         &self,
         pool: &'p Pool<DB>,
     ) -> Result<LentConnection<'p, DB>, BackendError> {
-        let checked = {
+        {
             let mut acquire = pin!(pool.acquire());
-            tokio::select! {
+            let lent = |acquired: Result<_, sqlx::Error>| {
+                let connection = acquired.map_err(error::of_pool)?;
+                Ok(LentConnection::new(connection, pool))
+            };
+            let checked = tokio::select! {
                 biased;
-                acquired = &mut acquire => {
-                    let connection = acquired.map_err(error::of_pool)?;
-                    return Ok(LentConnection::new(connection, pool));
-                }
+                acquired = &mut acquire => return lent(acquired),
                 checked = self.check_until_known(pool) => checked,
+            };
+            if let Err(refused) = checked {
+                // The server may serve its old connections. The operation keeps its place in the queue of the pool.
+                return tokio::select! {
+                    biased;
+                    acquired = acquire => lent(acquired),
+                    returned = timeout(RETURN, idle(pool)) => returned.map_err(|_elapsed| refused),
+                };
             }
-        };
-        if let Err(refused) = checked {
-            // The server may serve its old connections.
-            return timeout(RETURN, idle(pool))
-                .await
-                .map_err(|_elapsed| refused);
         }
         // The pool tests a connection that does not reply. The other idle ones may not reply either.
         close_idle(pool);

@@ -158,6 +158,9 @@ pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendErro
         format!("cannot connect to {to}")
     } else if is_login_refused(&error) {
         format!("{to} {LOGIN_REFUSED}")
+    } else if begins(&error, "unknown command") {
+        // The server repeats the arguments of the command, and those of HELLO contain the password.
+        return BackendError::not_applied(advice(&error)).permanent();
     } else {
         return unsent(failure(error));
     };

@@ -299,3 +299,18 @@ async fn a_renamed_command_is_told_once() {
     assert_eq!(text.matches("SCRIPT").count(), 1, "{text}");
     assert!(text.contains("lacks a command"), "{text}");
 }
+
+#[tokio::test]
+async fn a_server_without_hello_does_not_reveal_the_password() {
+    let server = Server::with(|it| {
+        let it = it.password("right-secret");
+        it.arg("--rename-command").arg("HELLO").arg("")
+    })
+    .await;
+    let error = LockManager::connect(&server.url()).await.unwrap_err();
+    assert!(error.to_string().contains("lacks a command"), "{error}");
+    assert!(
+        !format!("{error} {error:?}").contains("secret"),
+        "{error:?}"
+    );
+}

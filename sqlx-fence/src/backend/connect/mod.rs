@@ -12,10 +12,14 @@ pub use self::install::install_backends;
 use super::connection::Options;
 use super::database::LockDatabase;
 use super::{SqlBackend, error, pool};
+use crate::error::READ_ONLY;
 use crate::{Error, table};
 
 /// The time limit of `connect`.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The time limit of the check for a pooler.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The pause after another process has blocked a statement of `connect`.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -97,6 +101,10 @@ impl Failed {
     fn creating(error: Error) -> Self {
         let error = match error {
             Error::Sqlx(error) => error,
+            // A new connection may reach a new primary.
+            Error::ReadOnly(error) => {
+                return Self::Database(BackendError::not_applied(READ_ONLY).with_source(error));
+            }
             other => {
                 return Self::Database(BackendError::not_applied(other.to_string()).permanent());
             }
@@ -130,9 +138,12 @@ async fn prepare<DB: LockDatabase>(
 ) -> Result<Options<DB>, Failed> {
     let connected = DB::Connection::connect_with(&options).await;
     let mut connection = connected.map_err(Failed::connecting)?;
-    // The server may have no second connection for the check.
-    if !is_set && matches!(DB::is_pooled(&mut connection, &options).await, Ok(true)) {
-        options = DB::without_prepared_statements(options);
+    if !is_set {
+        let is_pooled = timeout(CHECK_TIMEOUT, DB::is_pooled(&mut connection, &options));
+        // There may be no second connection for the check, now or at all.
+        if let Ok(Ok(true)) = is_pooled.await {
+            options = DB::without_prepared_statements(options);
+        }
     }
     let is_set = DB::set_session(&mut connection).await;
     is_set.map_err(Failed::connecting)?;
