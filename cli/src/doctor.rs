@@ -20,7 +20,7 @@ pub(crate) async fn doctor(args: DoctorArgs) -> anyhow::Result<u8> {
         false => report.to_string(),
     };
     writeln!(io::stdout(), "{text}")?;
-    // The lock of the check is free, and its connection is closed.
+    // The report is complete, even if the backend does not confirm the end.
     let _closed = locks.shutdown().await;
     Ok(match report.verdict() {
         Verdict::Failure => FAILED,

@@ -7,7 +7,6 @@ use std::time::Duration;
 use leasehold::backend::{HolderInfo, Inspection};
 use leasehold::{FencingToken, ListedLock, LockManager};
 use serde_json::{Value, json};
-
 use tokio::time::timeout;
 
 use crate::args::{Connection, KeyArgs, ListArgs, ReleaseArgs, WatchArgs};
@@ -28,13 +27,14 @@ pub(crate) async fn inspect(args: KeyArgs) -> anyhow::Result<u8> {
         true => print(as_json(&args.key, &seen))?,
         false => print(as_text(&args.connection.full_key(&args.key), &seen))?,
     }
-    if seen.holders == 0 {
+    if seen.holders == 0 && !args.json {
         name_other_prefixes(&args.connection, &args.key).await;
     }
     Ok(0)
 }
 
-/// Names the locks that are held on the same key with other prefixes, because a forgotten prefix looks like a free lock.
+/// Names the locks that are held on the same key with other prefixes, because a forgotten prefix looks like a free lock. A
+/// program that reads JSON does not need the search, which may read all keys of the server.
 async fn name_other_prefixes(connection: &Connection, key: &str) {
     let Ok(found) = timeout(SEARCH, held_with_other_prefixes(connection, key)).await else {
         return;
@@ -55,8 +55,10 @@ async fn held_with_other_prefixes(
     let locks = connection.without_prefix().connect().await?;
     let full_key = connection.full_key(key);
     let (mut held, mut list) = (Vec::new(), locks.list(""));
-    while let Some(lock) = list.next().await? {
-        if lock.key.ends_with(key) && lock.key != full_key && held.len() < NAMED {
+    while held.len() < NAMED
+        && let Some(lock) = list.next().await?
+    {
+        if lock.key.ends_with(key) && lock.key != full_key {
             held.push(lock.key);
         }
     }
@@ -92,7 +94,7 @@ pub(crate) async fn release(args: ReleaseArgs) -> anyhow::Result<u8> {
             print(format_args!("`{}` {state}", key.escape_debug()))?;
         }
     }
-    if !released {
+    if !released && !json {
         name_other_prefixes(&connection, &key).await;
     }
     Ok(0)

@@ -8,11 +8,12 @@ mod typical_operations;
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leasehold::LockManager;
-use leasehold::backend::InProcess;
+use leasehold::backend::{BackendError, ConnectError, InProcess, register_scheme};
 use leasehold::conformance::{Fault, Faulty};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -115,6 +116,23 @@ impl Traces {
     }
 }
 
+/// Connects to a backend that cannot be reached at the first try.
+async fn connect_at_the_second_try() {
+    let has_started = AtomicBool::new(false);
+    register_scheme("starting", move |_| {
+        let connected = match has_started.swap(true, Ordering::Relaxed) {
+            true => Ok(InProcess::new()),
+            false => Err(ConnectError::Server {
+                address: "db:1".to_owned(),
+                source: BackendError::not_applied("it starts"),
+            }),
+        };
+        async { connected }
+    });
+    let retry = LockManager::builder().connect_retry_timeout(Duration::MAX);
+    retry.connect("starting:").await.unwrap();
+}
+
 #[tokio::test(start_paused = true)]
 async fn spans_and_events_have_stable_names_and_fields() {
     let traces = Traces::default();
@@ -171,6 +189,12 @@ async fn spans_and_events_have_stable_names_and_fields() {
         ("leasehold.term_ended", "lock.key", "order:46"),
         ("leasehold.term_ended", "outcome", "completed"),
     ]);
+    connect_at_the_second_try().await;
+    traces.assert_have(&[(
+        "leasehold.connect_failed",
+        "error",
+        "connecting to db:1 failed: it starts",
+    )]);
     let manager = LockManager::builder().label("api-7");
     let locks = manager.build(InProcess::new()).unwrap();
     let guard = locks.lock("account:7").name("account").acquire().await;

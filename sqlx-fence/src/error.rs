@@ -193,8 +193,8 @@ pub enum Error {
     Sqlx(#[source] sqlx::Error),
 }
 
-pub(crate) const READ_ONLY: &str = "the database takes no writes, so nothing was written: its server is a replica, was the primary before \
-     a switchover, or is read-only by a setting; connect to the primary";
+pub(crate) const READ_ONLY: &str = "the database takes no writes, so nothing was written: its server is a replica, was \
+     the primary before a switchover, or is read-only by a setting; connect to the primary";
 
 /// Returns whether the server takes no writes. `MariaDB` and `MySQL` have a code of their own for the server's setting,
 /// and the code of other errors.

@@ -125,11 +125,8 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
         let found = to_its_end(async move {
             loop {
                 match find_unexpired(&pool, &key).await {
-                    // Another process has deleted an expired record, and may have inserted a new one.
-                    Ok(Found::Expired) => {}
                     Err(conflict) if DB::obstacle(&conflict) == Some(Obstacle::Conflict) => {}
-                    Ok(Found::Unexpired(found)) => return Ok(found),
-                    Err(error) => return Err(error),
+                    found => return found,
                 }
             }
         });
@@ -186,27 +183,22 @@ impl<DB: FencedDatabase> fmt::Debug for SqlIdempotencyStore<DB> {
     }
 }
 
-/// What a search has found.
-enum Found {
-    /// A record, or none.
-    Unexpired(Option<IdempotencyRecord>),
-    /// An expired record, which another process has deleted.
-    Expired,
-}
-
-/// Returns the record of a key, and deletes an expired one, because `insert` fails if a record exists.
+/// Returns the record of a key, after deleting an expired one, because `insert` fails if a record exists.
 async fn find_unexpired<DB: FencedDatabase>(
     pool: &Pool<DB>,
     key: &str,
-) -> Result<Found, sqlx::Error> {
-    let mut tx = pool.begin().await?;
-    let found = DB::find_record(&mut tx, key).await?;
-    tx.commit().await?;
-    let is_expired = found.as_ref().is_some_and(|(_, seconds)| *seconds <= 0);
-    Ok(match found {
-        Some(_) if is_expired && delete_expired(pool, Some(key)).await? == 0 => Found::Expired,
-        found => Found::Unexpired(found.filter(|_| !is_expired).map(|(record, _)| record)),
-    })
+) -> Result<Option<IdempotencyRecord>, sqlx::Error> {
+    loop {
+        let mut tx = pool.begin().await?;
+        let found = DB::find_record(&mut tx, key).await?;
+        tx.commit().await?;
+        match found {
+            Some((_, seconds)) if seconds <= 0 => {
+                delete_expired(pool, Some(key)).await?;
+            }
+            found => return Ok(found.map(|(record, _)| record)),
+        }
+    }
 }
 
 /// Deletes the record of this key if it has expired, or without a key all expired records.

@@ -149,9 +149,9 @@
 //!
 //! # Traces and metrics
 //!
-//! Events: `leasehold_sqlx.stale`, `.partially_stale`, `.notifications_refused` (`WARN`), `.busy` (`DEBUG`), `.written`, `.begun` (`TRACE`). The
-//! field `event` contains the name of the event. The field `resource` contains the resource of `begin`, or the table of
-//! a fenced statement. Metric: `leasehold.sqlx.writes{outcome}`, with the same outcomes.
+//! Events: `leasehold_sqlx.stale`, `.partially_stale`, `.notifications_refused` (`WARN`), `.busy` (`DEBUG`), `.written`,
+//! `.begun` (`TRACE`). The field `event` contains the name of the event. The field `resource` contains the resource of
+//! `begin`, or the table of a fenced statement. Metric: `leasehold.sqlx.writes{outcome}`, with the same outcomes.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "backend")]

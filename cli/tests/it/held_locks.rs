@@ -123,8 +123,10 @@ async fn prefix_option_selects_the_keys_of_that_prefix() {
             "{errors}"
         );
     }
-    let (_, _, errors) = execute(&server.url(), &["inspect", "free"]);
-    assert_eq!(errors, "");
+    for quiet in [&["inspect", "free"][..], &["inspect", "k", "--json"]] {
+        let (_, _, errors) = execute(&server.url(), quiet);
+        assert_eq!(errors, "");
+    }
 }
 
 #[test]

@@ -69,6 +69,15 @@ impl Finding {
         }
     }
 
+    /// Turns the finding into a warning with this remedy if the condition holds.
+    #[must_use]
+    pub fn warning_if(self, condition: bool, remedy: impl Into<String>) -> Self {
+        match condition {
+            true => Self::warning(self.name, self.guarantee, self.found, remedy),
+            false => self,
+        }
+    }
+
     /// Creates a finding with which the locks do not work, or can be lost.
     #[must_use]
     pub fn failure(

@@ -95,15 +95,9 @@ async fn round_trip(locks: &LockManager, key: &str) -> Result<Finding, Finding> 
     }
     times.sort_unstable();
     let median = times[times.len() / 2];
-    Ok(match median > SLOW_ROUND_TRIP {
-        true => Finding::warning(
-            "round trip",
-            LIVENESS,
-            shown(median),
-            "use a server near the clients, or a TTL of at least a hundred round trips",
-        ),
-        false => Finding::good("round trip", LIVENESS, shown(median)),
-    })
+    let remedy = "use a server near the clients, or a TTL of at least a hundred round trips";
+    Ok(Finding::good("round trip", LIVENESS, shown(median))
+        .warning_if(median > SLOW_ROUND_TRIP, remedy))
 }
 
 /// Lets one client wait for another. The requests go to the backend itself, because the manager hands a lock over within
@@ -111,23 +105,40 @@ async fn round_trip(locks: &LockManager, key: &str) -> Result<Finding, Finding> 
 async fn hand_off(locks: &LockManager, key: &str) -> Result<[Finding; 2], BackendError> {
     let key = locks.key(key);
     let key = key.map_err(|it| BackendError::not_applied(it.to_string()))?;
+    let (first, second) = (
+        Attempt::new(key.clone(), TTL, false),
+        Attempt::new(key, TTL, true),
+    );
+    let handed = hand_off_to(&first, &second, locks).await;
+    if handed.is_err() {
+        let engine = locks.engine();
+        for attempt in [&second, &first] {
+            // An attempt that is left ends after its TTL.
+            drop(bounded(engine.limits.command, engine.backend().cleanup(attempt)).await);
+        }
+    }
+    handed
+}
+
+async fn hand_off_to(
+    first: &Attempt,
+    second: &Attempt,
+    locks: &LockManager,
+) -> Result<[Finding; 2], BackendError> {
     let engine = locks.engine();
     let (backend, limit) = (engine.backend(), engine.limits.command);
-    let attempt = |queue| Attempt::new(key.clone(), TTL, queue);
-    let (first, second) = (attempt(false), attempt(true));
-    let AttemptAnswer::Granted { token, .. } = bounded(limit, backend.attempt(&first)).await?
-    else {
+    let AttemptAnswer::Granted { token, .. } = bounded(limit, backend.attempt(first)).await? else {
         return Err(BackendError::not_applied(
             "a lock that was released is busy",
         ));
     };
-    bounded(limit, backend.attempt(&second)).await?;
+    bounded(limit, backend.attempt(second)).await?;
     let waited = async {
         let end = LeaseInstant::now().after(TTL);
         while !end.has_passed() {
             // A notification is a hint, so a waiter looks again after a while.
-            drop(bounded(POLL, backend.wait(&second)).await);
-            let answer = bounded(limit, backend.attempt(&second)).await?;
+            drop(bounded(POLL, backend.wait(second)).await);
+            let answer = bounded(limit, backend.attempt(second)).await?;
             if let AttemptAnswer::Granted { token, .. } = answer {
                 return Ok((token, LeaseInstant::now()));
             }
@@ -150,20 +161,10 @@ async fn hand_off(locks: &LockManager, key: &str) -> Result<[Finding; 2], Backen
 }
 
 fn latency(took: Duration) -> Finding {
-    match took > SLOW_HAND_OFF {
-        true => Finding::warning(
-            "hand-off",
-            LIVENESS,
-            format!("a waiter got the lock {} after its release", shown(took)),
-            "let the server notify waiters: allow the user its channels, and connect past poolers that do not forward \
-             notifications",
-        ),
-        false => Finding::good(
-            "hand-off",
-            LIVENESS,
-            format!("{} after the release", shown(took)),
-        ),
-    }
+    let found = format!("a waiter got the lock {} after its release", shown(took));
+    let remedy = "let the server notify waiters: allow the user its channels, and connect past poolers that do not forward \
+                  notifications";
+    Finding::good("hand-off", LIVENESS, found).warning_if(took > SLOW_HAND_OFF, remedy)
 }
 
 fn order(token: FencingToken, next: FencingToken) -> Finding {

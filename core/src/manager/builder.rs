@@ -140,8 +140,8 @@ impl LockManagerBuilder {
     }
 
     /// Sets how long [`connect`](Self::connect) retries while the backend cannot be reached, as when both start at the
-    /// same time. With zero, `connect` returns the first failure. With `Duration::MAX`, it retries without limit. `connect`
-    /// returns other failures, such as a wrong password, at once.
+    /// same time. With zero, `connect` returns the first failure. With `Duration::MAX`, it retries without limit. Other
+    /// failures, such as a wrong password, are not retried.
     ///
     /// # Examples
     ///

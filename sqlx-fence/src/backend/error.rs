@@ -14,7 +14,7 @@ const NO_TABLE: &str = "the table `leasehold_locks` does not exist: call `leaseh
 
 /// The beginning of the message with which `PgBouncer` refuses a connection.
 const UNSUPPORTED: &str = "unsupported startup parameter";
-const STARTUP_PARAMETER: &str = "the pooler refuses a startup parameter of the connection: add `extra_float_digits`, and the \
+pub(super) const STARTUP_PARAMETER: &str = "the pooler refuses a startup parameter of the connection: add `extra_float_digits`, and the \
      parameter in the source of this error, to `ignore_startup_parameters` of PgBouncer";
 const POOLER: &str = "a pooler in transaction mode executes a statement on another connection than the one that prepared it: \
      add `?statement-cache-capacity=0` to the URL, or set `max_prepared_statements` of PgBouncer 1.21 and later";
@@ -99,20 +99,31 @@ pub(crate) fn is_missing_table(error: &dyn DatabaseError) -> bool {
 /// Returns whether a refused connect may succeed later: the server cannot be reached, starts, ends or has too many
 /// connections, or another process locks the file.
 pub(super) fn is_temporary_refusal(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(DatabaseError::code);
-    code.map_or(matches!(error, sqlx::Error::Io(_)), |code| {
-        let is_busy = of_sqlite(&code).is_some_and(|it| it == 5 || it == 6);
-        is_busy
-            || ["08", "53", "57"]
-                .iter()
-                .any(|class| code.starts_with(class))
-    })
+    let Some(refused) = error.as_database_error() else {
+        return matches!(error, sqlx::Error::Io(_));
+    };
+    let code = refused.code().unwrap_or_default();
+    match &*code {
+        // The code of most refusals of `PgBouncer`.
+        "08P01" => refused.message().contains("no more connections"),
+        // On MySQL, this code also has other meanings.
+        "42000" => refused.message().contains("max_user_connections"),
+        code if of_sqlite(code).is_some_and(|it| it == 5 || it == 6) => true,
+        code => ["08", "53", "57"]
+            .iter()
+            .any(|class| code.starts_with(class)),
+    }
+}
+
+/// Returns whether `PgBouncer` refuses a parameter of the connection.
+pub(super) fn is_startup_parameter(error: &dyn DatabaseError) -> bool {
+    error.message().starts_with(UNSUPPORTED)
 }
 
 /// Returns the error of a pool that returned no connection, so that no statement was sent.
 pub(super) fn of_pool(error: sqlx::Error) -> BackendError {
     let database = error.as_database_error();
-    let refused = database.is_some_and(|it| it.message().starts_with(UNSUPPORTED));
+    let refused = database.is_some_and(is_startup_parameter);
     let message = match &error {
         _ if refused => STARTUP_PARAMETER,
         sqlx::Error::Database(_) => "the database refused a new connection",

@@ -59,7 +59,7 @@ impl<DB: LockDatabase> Drop for LentConnection<'_, DB> {
     }
 }
 
-/// Closes the connections that nobody uses, in the background.
+/// Closes the idle connections of the pool, in the background.
 pub(super) fn close_idle<DB: LockDatabase>(pool: &Pool<DB>) {
     while let Some(mut idle) = pool.try_acquire() {
         idle.close_on_drop();

@@ -45,8 +45,7 @@ pub(super) struct Listener {
 impl Listener {
     /// Starts the task if it does not run. It also ends with its runtime.
     pub(super) fn start<DB: LockDatabase>(&self, pool: &Pool<DB>, waiters: &Arc<Waiters>) {
-        let has_connections = pool.options().get_max_connections() >= LEAST_CONNECTIONS;
-        if !DB::NOTIFIES || !has_connections {
+        if !DB::NOTIFIES || pool.options().get_max_connections() < LEAST_CONNECTIONS {
             return;
         }
         let Ok(runtime) = Handle::try_current() else {

@@ -24,15 +24,15 @@ const SETTINGS: [&str; 4] = [
     "timeout",
 ];
 
-/// A larger difference is no delay of the network.
+/// A smaller difference may be a delay of the network.
 const LARGE_CLOCK_OFFSET: Duration = Duration::from_secs(1);
 
-/// A client may not use its connection for this time.
+/// A server with a shorter timeout closes connections that the locks still use.
 const SHORT_IDLE_TIMEOUT: u64 = 60;
 
-/// A server that answers commands.
+/// A server that answers commands, or a number that no server of the topology has.
 pub(crate) trait ExaminedServer: Sync {
-    /// Executes a command. Returns `None` if there is no such server.
+    /// Executes a command. Returns `None` if the server does not exist.
     fn call(
         &self,
         command: &Cmd,
@@ -61,7 +61,7 @@ pub(super) async fn examine(servers: &Topology) -> Result<Vec<Finding>, BackendE
         };
         if !servers.is_one() {
             of_server.push(slots(&server).await?);
-            name_server(&mut of_server, &format!("server {}", number + 1));
+            add_server_name(&mut of_server, &format!("server {}", number + 1));
         }
         findings.extend(of_server);
     }
@@ -69,13 +69,13 @@ pub(super) async fn examine(servers: &Topology) -> Result<Vec<Finding>, BackendE
 }
 
 /// Adds the name of their server to the findings.
-pub(crate) fn name_server(findings: &mut [Finding], name: &str) {
+pub(crate) fn add_server_name(findings: &mut [Finding], name: &str) {
     for finding in findings {
         finding.found = format!("{name}: {}", finding.found);
     }
 }
 
-/// Examines a server. Returns `None` if there is no such server.
+/// Examines a server. Returns `None` if the server does not exist.
 pub(crate) async fn examine_server(
     server: &impl ExaminedServer,
 ) -> Result<Option<Vec<Finding>>, BackendError> {
@@ -164,15 +164,10 @@ fn memory(used: u64, limit: u64) -> Finding {
             limit => format!("{} MB", limit / 1_000_000),
         }
     );
-    match limit > 0 && used > limit / 10 * 9 {
-        true => Finding::warning(
-            "memory",
-            LIVENESS,
-            found,
-            "a full server grants no locks: raise maxmemory, or free memory",
-        ),
-        false => Finding::good("memory", LIVENESS, found),
-    }
+    Finding::good("memory", LIVENESS, found).warning_if(
+        limit > 0 && used > limit / 10 * 9,
+        "a full server grants no locks: raise maxmemory, or free memory",
+    )
 }
 
 /// Returns what the settings show, together with `INFO`.
@@ -240,15 +235,10 @@ fn replicas(connected: u64, required: u64) -> Finding {
 
 fn clients(connected: u64, limit: u64) -> Finding {
     let found = format!("{connected} connected of {limit}");
-    match limit > 0 && connected > limit / 5 * 4 {
-        true => Finding::warning(
-            "clients",
-            LIVENESS,
-            found,
-            "a server without a free connection refuses clients: raise maxclients",
-        ),
-        false => Finding::good("clients", LIVENESS, found),
-    }
+    Finding::good("clients", LIVENESS, found).warning_if(
+        limit > 0 && connected > limit / 5 * 4,
+        "a server without a free connection refuses clients: raise maxclients",
+    )
 }
 
 fn idle_timeout(seconds: u64) -> Finding {
@@ -288,16 +278,11 @@ async fn clock(server: &impl ExaminedServer) -> Result<Finding, BackendError> {
         .saturating_sub(theirs)
         .max(theirs.saturating_sub(after));
     let found = format!("{} ms from that of this machine", offset.as_millis());
-    Ok(match offset > LARGE_CLOCK_OFFSET {
-        true => Finding::warning(
-            "clock",
-            CLOCKS,
-            found,
-            "synchronize the clocks, at least those of a primary and its replicas: leases and tokens follow them after a \
-             failover",
-        ),
-        false => Finding::good("clock", CLOCKS, found),
-    })
+    Ok(Finding::good("clock", CLOCKS, found).warning_if(
+        offset > LARGE_CLOCK_OFFSET,
+        "synchronize the clocks, at least those of a primary and its replicas: leases and tokens follow them after a \
+         failover",
+    ))
 }
 
 /// Returns whether all slots of a Cluster are served.

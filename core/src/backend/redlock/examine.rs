@@ -6,7 +6,7 @@ use std::time::Duration;
 use redis::{Cmd, Value};
 
 use super::quorum_node::QuorumNode;
-use crate::backend::redis::examine::{ExaminedServer, examine_server, name_server};
+use crate::backend::redis::examine::{ExaminedServer, add_server_name, examine_server};
 use crate::backend::{BackendError, Finding};
 
 /// A node that answers within the time limit.
@@ -28,7 +28,7 @@ pub(super) async fn examine(members: &[Arc<QuorumNode>], limit: Duration) -> Vec
         match examine_server(&TimedNode { node, limit }).await {
             Ok(of_node) => {
                 let mut of_node = of_node.unwrap_or_default();
-                name_server(&mut of_node, node.address());
+                add_server_name(&mut of_node, node.address());
                 findings.extend(of_node);
                 answered += 1;
             }

@@ -21,15 +21,10 @@ pub(super) async fn examine(session: &Session) -> Vec<Finding> {
 
 fn session_timeout(timeout: Duration) -> Finding {
     let found = format!("the servers grant {timeout:?}");
-    match timeout < SHORT_SESSION {
-        true => Finding::warning(
-            "session timeout",
-            LIVENESS,
-            found,
-            "raise maxSessionTimeout of the servers: a pause that is longer ends all locks of a process",
-        ),
-        false => Finding::good("session timeout", LIVENESS, found),
-    }
+    Finding::good("session timeout", LIVENESS, found).warning_if(
+        timeout < SHORT_SESSION,
+        "raise maxSessionTimeout of the servers: a pause that is longer ends all locks of a process",
+    )
 }
 
 async fn members(session: &Session) -> Finding {

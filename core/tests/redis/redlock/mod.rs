@@ -1,5 +1,6 @@
 //! Locks on a majority of real Redis servers.
 
+mod check;
 mod connecting;
 mod data_loss;
 mod faults;

@@ -174,3 +174,18 @@ async fn a_stopped_server_is_a_failure() {
     has(&report, Verdict::Failure, "acquire", "");
     has(&report, Verdict::Failure, "settings", "");
 }
+
+#[tokio::test]
+async fn a_cluster_without_a_slot_is_a_failure() {
+    let server = Server::of_a_cluster().await;
+    let url = format!("redis+cluster://127.0.0.1:{}", server.inner().port());
+    let report = checked(&url).await;
+    has(&report, Verdict::Good, "slots", "16384 of 16384");
+
+    let locks = LockManager::connect(&url).await.unwrap();
+    let mut remove = redis::cmd("CLUSTER");
+    remove.arg("DELSLOTS").arg(16_383);
+    let () = remove.query_async(&mut server.raw().await).await.unwrap();
+    let report = locks.check().await;
+    has(&report, Verdict::Failure, "slots", "16383 of 16384");
+}

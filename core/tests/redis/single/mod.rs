@@ -6,7 +6,7 @@ mod batch_senders;
 mod batched_requests;
 mod batches;
 mod blocking;
-mod check;
+pub(crate) mod check;
 mod clock;
 mod connecting;
 mod distributed_lock;

@@ -53,8 +53,9 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
         let options = DB::options(url).map_err(refused_url)?;
         let address = DB::address(&options);
-        let is_set = url.contains("statement-cache-capacity");
-        let prepared = match timeout(CONNECT_TIMEOUT, prepare::<DB>(options, is_set)).await {
+        let is_capacity_set = url.contains("statement-cache-capacity");
+        let prepared = match timeout(CONNECT_TIMEOUT, prepare::<DB>(options, is_capacity_set)).await
+        {
             Ok(prepared) => prepared,
             Err(_elapsed) => {
                 let late = format!(
@@ -92,6 +93,9 @@ impl Failed {
             // SQLite's code for a file that it cannot open.
             sqlx::Error::Database(error) if error.code().as_deref() == Some("14") => {
                 "cannot open the file: check that its folder exists, and that this process may write to the folder"
+            }
+            sqlx::Error::Database(error) if error::is_startup_parameter(&**error) => {
+                error::STARTUP_PARAMETER
             }
             _ => "the database refused the connection",
         };
@@ -134,11 +138,11 @@ impl Failed {
 /// statements.
 async fn prepare<DB: LockDatabase>(
     mut options: Options<DB>,
-    is_set: bool,
+    is_capacity_set: bool,
 ) -> Result<Options<DB>, Failed> {
     let connected = DB::Connection::connect_with(&options).await;
     let mut connection = connected.map_err(Failed::connecting)?;
-    if !is_set {
+    if !is_capacity_set {
         let is_pooled = timeout(CHECK_TIMEOUT, DB::is_pooled(&mut connection, &options));
         // There may be no second connection for the check, now or at all.
         if let Ok(Ok(true)) = is_pooled.await {

@@ -72,6 +72,7 @@ mod tests {
         assert!(!names(mounts, "/srv/locks.db"));
         assert!(!names(mounts, "/data"));
     }
+
     #[test]
     fn file_system_is_that_of_the_longest_mount_point() {
         let mounts = "22 1 0:21 / / rw - ext4 /dev/sda1 rw\n\

@@ -48,16 +48,11 @@ fn writes(is_read_only: bool) -> Finding {
 #[cfg(any(feature = "mysql", feature = "postgres"))]
 fn connections(used: u64, limit: u64) -> Finding {
     let found = format!("{used} of {limit} in use");
-    match limit > 0 && used > limit / 5 * 4 {
-        true => Finding::warning(
-            "connections",
-            LIVENESS,
-            found,
-            "a server without a free connection delays renewals: raise max_connections, or use smaller pools; a process \
-             needs one connection, and on Postgres two more while it waits",
-        ),
-        false => Finding::good("connections", LIVENESS, found),
-    }
+    Finding::good("connections", LIVENESS, found).warning_if(
+        limit > 0 && used > limit / 5 * 4,
+        "a server without a free connection delays renewals: raise max_connections, or use smaller pools; a process needs one \
+         connection, and on Postgres two more while it waits",
+    )
 }
 
 /// Returns whether the server ends idle transactions. `setting` names the setting, and `value` is zero without a limit.

@@ -127,3 +127,20 @@ fn idle_connections(seconds: u64) -> Finding {
         _ => Finding::good("idle connections", LIVENESS, found),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use leasehold::check::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn node_of_galera_is_a_warning() {
+        let settings = [("wsrep_on", "ON"), ("innodb_flush_log_at_trx_commit", "1")];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let findings = of_settings(&Settings(settings.into()));
+        let replicas = findings.iter().find(|it| it.name == "replicas").unwrap();
+        assert_eq!(replicas.verdict, Verdict::Warning);
+        assert!(replicas.found.contains("Galera"), "{replicas:?}");
+    }
+}

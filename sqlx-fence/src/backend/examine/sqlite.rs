@@ -134,3 +134,18 @@ fn busy_timeout(millis: u64) -> Finding {
         _ => Finding::good("busy timeout", LIVENESS, found),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use leasehold::check::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn file_system_of_another_machine_is_a_failure() {
+        for kind in ["nfs4", "cifs", "fuse.sshfs"] {
+            assert_eq!(file_system(Some(kind)).verdict, Verdict::Failure, "{kind}");
+        }
+        assert_eq!(file_system(Some("ext4")).verdict, Verdict::Good);
+    }
+}

@@ -79,6 +79,14 @@ async fn a_refused_startup_parameter_names_the_setting_of_the_pooler() {
         failed.to_string().contains("`ignore_startup_parameters`"),
         "{failed}"
     );
+
+    let url = format!("{}?options=-csearch_path%3Dlocks", url().await);
+    let failed = SqlBackend::<Postgres>::connect(&url).await.unwrap_err();
+    assert!(!failed.is_temporary(), "{failed}");
+    assert!(
+        failed.to_string().contains("`ignore_startup_parameters`"),
+        "{failed}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
