@@ -24,8 +24,10 @@ pub(crate) fn url(cluster: &ClusterRedis) -> String {
     format!("redis+cluster://{}", cluster.hosts())
 }
 
+/// Returns a manager whose acquires outlast a failover, also a slow one.
 pub(crate) async fn locks(cluster: &ClusterRedis) -> LockManager {
-    LockManager::connect(&url(cluster)).await.unwrap()
+    let locks = LockManager::builder().backend_retry_timeout(PATIENCE);
+    locks.connect(&url(cluster)).await.unwrap()
 }
 
 /// Returns the slot of a key's lock.

@@ -24,8 +24,10 @@ pub(crate) fn url(redis: &SentinelRedis) -> String {
     format!("redis+sentinel://{}/{}", redis.hosts(), redis.name())
 }
 
+/// Returns a manager whose acquires outlast a failover, also a slow one.
 pub(crate) async fn locks(redis: &SentinelRedis) -> LockManager {
-    LockManager::connect(&url(redis)).await.unwrap()
+    let locks = LockManager::builder().backend_retry_timeout(PATIENCE);
+    locks.connect(&url(redis)).await.unwrap()
 }
 
 /// Returns a manager that connects only to the primary.
