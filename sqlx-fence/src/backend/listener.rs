@@ -14,6 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::database::LockDatabase;
 use super::error;
+use super::local_keys::{GRANT, LocalKeys};
 use super::waiters::Waiters;
 use crate::observe;
 
@@ -44,7 +45,12 @@ pub(super) struct Listener {
 
 impl Listener {
     /// Starts the task if it does not run. It also ends with its runtime.
-    pub(super) fn start<DB: LockDatabase>(&self, pool: &Pool<DB>, waiters: &Arc<Waiters>) {
+    pub(super) fn start<DB: LockDatabase>(
+        &self,
+        pool: &Pool<DB>,
+        waiters: &Arc<Waiters>,
+        local: &Arc<LocalKeys>,
+    ) {
         if !DB::NOTIFIES || pool.options().get_max_connections() < LEAST_CONNECTIONS {
             return;
         }
@@ -55,11 +61,11 @@ impl Listener {
         if task.as_ref().is_none_or(JoinHandle::is_finished) {
             // The task may have ended with its runtime.
             self.since.send_replace(None);
-            let (pool, waiters) = (pool.clone(), Arc::clone(waiters));
+            let (pool, waiters, local) = (pool.clone(), Arc::clone(waiters), Arc::clone(local));
             let since = self.since.clone();
             *task = Some(runtime.spawn(async move {
                 while !pool.is_closed() {
-                    let pause = listen(&pool, &waiters, &since).await;
+                    let pause = listen(&pool, &waiters, &local, &since).await;
                     since.send_replace(None);
                     sleep(pause).await;
                 }
@@ -89,12 +95,14 @@ impl Listener {
 async fn listen<DB: LockDatabase>(
     pool: &Pool<DB>,
     waiters: &Waiters,
+    local: &LocalKeys,
     since: &watch::Sender<Option<Instant>>,
 ) -> Duration {
     let (probe, arrived) = (AttemptId::random().to_string(), Notify::new());
-    let heard = |waiter: &str| match waiter == probe {
+    let heard = |notification: &str| match notification == probe {
         true => arrived.notify_one(),
-        false => waiters.notify(waiter),
+        false if notification.starts_with(GRANT) => local.expect_expiry(notification),
+        false => waiters.notify(notification),
     };
     let probes = async {
         while send_probe(pool, &probe, &arrived).await {

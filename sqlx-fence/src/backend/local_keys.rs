@@ -1,6 +1,7 @@
 //! The keys that tasks of this process change or wait for. The tasks of a key share their reads and writes of its row.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -10,13 +11,16 @@ use tokio::sync::Notify;
 use tokio::time::sleep_until;
 
 use super::changes::Change;
-use super::polls::Polls;
+use super::polls::{Polls, timing};
 
 /// The smallest number of keys at which unused keys are removed.
 const MANY: usize = 64;
 
 /// The time after which a task that has not finished its write counts as stopped.
 const STOPPED_AFTER: Duration = Duration::from_millis(250);
+
+/// The beginning of an [`announcement`].
+pub(super) const GRANT: &str = "grant:";
 
 /// The keys that this process uses now.
 #[derive(Debug, Default)]
@@ -47,11 +51,32 @@ impl LocalKeys {
         local
     }
 
+    /// Schedules a poll for the end of a grant that another process has announced.
+    pub(super) fn expect_expiry(&self, announced: &str) {
+        let keys = lock(&self.keys);
+        let mut keys = keys.keys.iter();
+        let Some((_, local)) = keys.find(|(key, _)| announcement(key) == announced) else {
+            return;
+        };
+        if let Some(local) = local.upgrade() {
+            local.polls().expect_expiry(timing().grant);
+            local.rescheduled.notify_one();
+        }
+    }
+
     /// Returns whether another task changes the key or waits for it.
     pub(super) fn is_used(&self, key: &Key) -> bool {
         let keys = lock(&self.keys);
         keys.keys.get(key).is_some_and(|it| it.strong_count() > 0)
     }
+}
+
+/// Returns the notification that a waiter of a key has a grant, while others wait. Other clients of the database can
+/// read it, so it contains a hash of the key. A process whose standard library hashes differently polls later.
+pub(super) fn announcement(key: &Key) -> String {
+    let mut hasher = DefaultHasher::new();
+    key.full().hash(&mut hasher);
+    format!("{GRANT}{:016x}", hasher.finish())
 }
 
 /// A key that at least one task changes or waits for.
@@ -65,6 +90,8 @@ pub(super) struct LocalKey {
     /// The waiters inside of `wait`.
     waiting: Mutex<HashMap<AttemptId, Arc<Notify>>>,
     polls: Mutex<Polls>,
+    /// Notifies a waiter that the next poll is earlier.
+    rescheduled: Notify,
 }
 
 impl LocalKey {
@@ -75,6 +102,7 @@ impl LocalKey {
             last_write: Mutex::new(Instant::now()),
             waiting: Mutex::default(),
             polls: Mutex::default(),
+            rescheduled: Notify::new(),
         }
     }
 
@@ -116,6 +144,11 @@ impl LocalKey {
 
     pub(super) fn polls(&self) -> MutexGuard<'_, Polls> {
         lock(&self.polls)
+    }
+
+    /// Waits until the next poll is earlier than before. Returns to one of the waiters, which polls for all.
+    pub(super) async fn rescheduled(&self) {
+        self.rescheduled.notified().await;
     }
 
     /// Registers a waiter until the returned value is dropped.

@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use super::changes::{Change, Pending, Reason, Tokens};
 use super::database::LockDatabase;
 use super::lent_connection::LentConnection;
-use super::local_keys::LocalKey;
+use super::local_keys::{LocalKey, announcement};
 use super::polls::timing;
 use super::record::{Reading, Record, Taken};
 use super::requests::{Request, expiry_after};
@@ -199,8 +199,15 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             Ok(true)
         } else {
             let is_new = reading.record.is_none();
-            self.write(key, &after, is_new.then_some(expiry), &notified)
-                .await
+            let others_wait = state.waiting().next().is_some();
+            self.write(
+                key,
+                &after,
+                is_new.then_some(expiry),
+                &notified,
+                others_wait,
+            )
+            .await
         };
         if !matches!(&written, Err(error) if error.applied() == Applied::Unknown) {
             requests.into_iter().for_each(Request::answered);
@@ -208,17 +215,22 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         written
     }
 
-    /// Inserts a new row before its expiry, or updates a row, and notifies the waiters.
+    /// Inserts a new row before its expiry, or updates a row, and notifies the waiters. If others wait, announces the
+    /// grants to their processes, because the notified waiters may have crashed.
     async fn write(
         &self,
         key: &Key,
         after: &Record,
         expiry: Option<i64>,
         notified: &[AttemptId],
+        others_wait: bool,
     ) -> Result<bool, BackendError> {
         let notified = notified.iter().map(AttemptId::to_string);
-        let (local, remote): (Vec<String>, Vec<String>) =
+        let (local, mut remote): (Vec<String>, Vec<String>) =
             notified.partition(|waiter| self.waiters.find(waiter).is_some());
+        if others_wait && !remote.is_empty() {
+            remote.push(announcement(key));
+        }
         let remote = match self.listener.can_notify() {
             true => remote,
             false => Vec::new(),

@@ -18,6 +18,7 @@ pub(super) const fn timing() -> Timing {
     timing.waiter_lease = Duration::from_secs(15);
     timing.renew_after = Duration::from_secs(4);
     timing.refresh = Duration::from_secs(600);
+    timing.grant_after_expiry = Duration::from_millis(500);
     timing
 }
 
@@ -61,6 +62,14 @@ impl Polls {
                 expiry.clamp(self.last + FIRST_PAUSE, next)
             }
             None => self.last + self.pause,
+        }
+    }
+
+    /// Schedules a poll for when the grant of a waiter of another process expires.
+    pub(super) fn expect_expiry(&mut self, grant: Duration) {
+        if let Some(seen) = &mut self.seen {
+            let expiry = Instant::now() + grant;
+            seen.expiry = Some(seen.expiry.map_or(expiry, |it| it.min(expiry)));
         }
     }
 

@@ -26,7 +26,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let Some(wake_up) = self.waiters.find(&attempt.owner.to_string()) else {
             return Ok(());
         };
-        self.listener.start(&self.pool, &self.waiters);
+        self.listener.start(&self.pool, &self.waiters, &self.local);
         let local = self.local.enter(&attempt.key);
         let _waiting = local.wait(attempt.owner, wake_up.clone());
         tokio::select! {
@@ -46,6 +46,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                 () = sleep_until(next.into()) => {}
                 // The listener has connected, or lost its connection.
                 _changed = notified.changed() => continue,
+                () = local.rescheduled() => continue,
             }
             if !local.polls().begin(since) {
                 continue;
@@ -71,14 +72,15 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let expires_in = state.next_expiry().map(|it| it.saturating_sub(now));
         local.polls().end(token, expires_in);
         let waiting: HashSet<AttemptId> = state.waiting().collect();
-        local.notify_if(|it| here.contains(it) && !waiting.contains(it));
         if is_due {
+            let owners = here.clone();
             self.change(key, Reason::Other, move |state, _, step| {
-                state.keep_positions(&here, step);
+                state.keep_positions(&owners, step);
                 Ok(())
             })
             .await?;
         }
+        local.notify_if(|it| here.contains(it) && !waiting.contains(it));
         Ok(())
     }
 }

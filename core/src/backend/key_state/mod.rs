@@ -111,6 +111,9 @@ pub struct Timing {
     pub renew_after: Duration,
     /// The time within which a waiter must confirm a grant. The default is 2 s.
     pub grant: Duration,
+    /// The same for a grant that replaces an expired lease or an expired grant. Waiters that poll when a lease expires can
+    /// confirm such a grant sooner. The default is 2 s.
+    pub grant_after_expiry: Duration,
 }
 
 impl Timing {
@@ -122,6 +125,7 @@ impl Timing {
             refresh: Duration::from_secs(2),
             renew_after: Duration::ZERO,
             grant: Duration::from_secs(2),
+            grant_after_expiry: Duration::from_secs(2),
         }
     }
 }

@@ -295,13 +295,23 @@ impl<W: Default> KeyState<W> {
     }
 
     /// Renews the positions of these waiters, if one of the positions has the age
-    /// [`renew_after`](super::Timing::renew_after). Waiters with a grant must confirm it instead. Returns whether the
-    /// backend has to store the state: if a position was renewed, or if another waiter received a grant, whose time
-    /// begins when it is stored.
+    /// [`renew_after`](super::Timing::renew_after). Waiters with a grant must confirm it instead.
+    ///
+    /// If a waiter has not confirmed its grant in time, the waiters after it may have crashed, too. So these waiters, which
+    /// are known to live, move to the front. The others must renew their positions within [`grant`](super::Timing::grant).
+    ///
+    /// Returns whether the backend has to store the state: if a position was renewed, or if a waiter received a grant,
+    /// whose time begins when it is stored. Notify these waiters after the state is stored.
     pub fn keep_positions(&mut self, owners: &HashSet<AttemptId>, step: &mut Step<'_, W>) -> bool {
         let before: HashSet<AttemptId> = self.holders.iter().map(|it| it.owner).collect();
+        let mut grants = self.holders.iter().filter(|it| it.token.is_none());
+        let unconfirmed = grants.any(|it| it.expires <= step.now);
+        if unconfirmed {
+            self.queue.prefer(owners, step.now + step.timing.grant);
+        }
         self.settle(step);
-        let known = |it: &Holder| before.contains(&it.owner) || owners.contains(&it.owner);
+        let known =
+            |it: &Holder| before.contains(&it.owner) || !unconfirmed && owners.contains(&it.owner);
         let granted = !self.holders.iter().all(known);
         let waiting: HashSet<AttemptId> = self.waiting().filter(|it| owners.contains(it)).collect();
         self.queue.keep(&waiting, step) || granted
@@ -353,15 +363,24 @@ impl<W: Default> KeyState<W> {
     /// cannot overtake a waiter. Every other method begins with this.
     pub fn settle(&mut self, step: &mut Step<'_, W>) {
         self.queue.drop_expired(step.now);
+        let before = self.holders.len();
         self.holders.retain(|h| h.expires > step.now);
         self.recorded.take_if(|recorded| recorded.until <= step.now);
-        self.grant_next(step);
+        let grant = match self.holders.len() == before {
+            true => step.timing.grant,
+            false => step.timing.grant_after_expiry,
+        };
+        self.grant_for(grant, step);
     }
 
     /// Grants the lock to the first waiters with compatible modes. A waiter with an incompatible mode blocks the
     /// waiters after it, so that a writer does not wait forever for readers.
     fn grant_next(&mut self, step: &mut Step<'_, W>) {
-        let expires = step.now + step.timing.grant;
+        self.grant_for(step.timing.grant, step);
+    }
+
+    fn grant_for(&mut self, grant: Duration, step: &mut Step<'_, W>) {
+        let expires = step.now + grant;
         let mut place = 0;
         while let Some((owner, mode)) = self.queue.at(place) {
             if !self.holds(owner) {

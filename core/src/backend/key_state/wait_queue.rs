@@ -74,6 +74,22 @@ impl<W: Default> WaitQueue<W> {
         is_due
     }
 
+    /// Moves the waiters of `owners` to the front. The other waiters keep their order, but lose their positions at
+    /// `until` unless they renew them.
+    pub(super) fn prefer(&mut self, owners: &HashSet<AttemptId>, until: Duration) {
+        let is_known = |it: &QueuedWaiter<W>| owners.contains(&it.owner);
+        if !self.waiters.iter().any(is_known) {
+            return;
+        }
+        let (known, others): (VecDeque<_>, VecDeque<_>) =
+            self.waiters.drain(..).partition(is_known);
+        let others = others.into_iter().map(|it| QueuedWaiter {
+            until: it.until.min(until),
+            ..it
+        });
+        self.waiters = known.into_iter().chain(others).collect();
+    }
+
     pub(super) fn remove(&mut self, owner: AttemptId) {
         self.waiters.retain(|w| w.owner != owner);
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use futures_util::{FutureExt, poll};
 use leasehold::Key;
-use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, Mode};
+use leasehold::backend::{Attempt, AttemptAnswer, Backend, Claim, Mode, RenewAnswer};
 use leasehold_sqlx::{LockDatabase, SqlBackend};
 use sqlx::{MySql, Pool, Postgres, Sqlite, query};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 
 const TTL: Duration = Duration::from_secs(30);
@@ -19,6 +19,9 @@ pub(crate) const SOON: Duration = Duration::from_secs(1);
 
 /// The number of rounds in which a busy machine may be late. If a waiter polled less frequently, it would be late in each.
 pub(crate) const ROUNDS: usize = 20;
+
+/// The number of dead waiters.
+const DEAD: usize = 8;
 
 /// The time within which notifications arrive from the first wait on.
 const CONNECTED: Duration = Duration::from_secs(2);
@@ -157,51 +160,93 @@ async fn a_waiter_polls_after_its_listener_lost_the_connection() {
     panic!("late in each round: {late:?}");
 }
 
-/// Checks that a waiter that does not confirm its grant delays the next waiter only until the next poll.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dead_waiter_loses_its_grant() {
-    let pool = crate::backend::postgres::pool("dead").await;
-    let pair = Pair::<Postgres>::queue(&pool, "dead").await;
-    let living = Attempt::new(pair.waiter.key.clone(), TTL, true);
-    let backend = SqlBackend::<Postgres>::new(pool);
-    queue(&backend, &living).await;
-    let waiting = tokio::spawn(async move { queue_for(&backend, &living).await });
-    sleep(CONNECTED).await;
-    let released = Instant::now();
-    pair.release().await;
-    waiting.await.unwrap();
-    let waited = released.elapsed();
-    // The grant lasts for 2 s, and the polls are 5 s apart. Without them, the position would last for 15 s.
-    assert!(
-        waited >= Duration::from_secs(1) && waited < Duration::from_secs(14),
-        "{waited:?}"
-    );
+/// Adds waiters of a process that then crashes.
+async fn queue_dead<DB: LockDatabase>(died: &SqlBackend<DB>, key: &Key) {
+    for _ in 0..DEAD {
+        let dead = Attempt::new(key.clone(), TTL, true);
+        queue(died, &dead).await;
+    }
 }
 
-/// Checks that a waiter acquires the lock after the lease of a dead holder and the grant of a dead waiter.
-async fn a_dead_waiter_of_a_dead_holder_loses_its_grant<DB: LockDatabase>(
+/// Checks that dead waiters together delay the waiters after them by one grant, in whichever process those wait.
+async fn many_dead_waiters_cost_one_grant<DB: LockDatabase>(pool: &Pool<DB>) {
+    let [holder, died, one, other] = [(); 4].map(|()| SqlBackend::new(pool.clone()));
+    let mut late = Vec::new();
+    for round in 0..ROUNDS {
+        let key = Key::new("", &format!("dead {round}")).unwrap();
+        let held = take(&holder, &Attempt::new(key.clone(), TTL, false)).await;
+        queue_dead(&died, &key).await;
+        let mut waiting = JoinSet::new();
+        for backend in [&one, &other] {
+            let (backend, living) = (backend.clone(), Attempt::new(key.clone(), TTL, true));
+            queue(&backend, &living).await;
+            waiting.spawn(async move {
+                let claim = queue_for(&backend, &living).await;
+                (backend, claim)
+            });
+        }
+        sleep(CONNECTED).await;
+        let released = Instant::now();
+        holder.release(&held).await.unwrap();
+        let (backend, claim) = waiting.join_next().await.unwrap().unwrap();
+        let first = released.elapsed();
+        assert!(first >= Duration::from_secs(1), "{first:?}");
+        // The other process renews its position before the dead waiters lose theirs.
+        sleep(Duration::from_secs(3)).await;
+        let released = Instant::now();
+        backend.release(&claim).await.unwrap();
+        let (backend, claim) = waiting.join_next().await.unwrap().unwrap();
+        let second = released.elapsed();
+        backend.release(&claim).await.unwrap();
+        if first < Duration::from_secs(3) && second < SOON {
+            return;
+        }
+        late.push((first, second));
+    }
+    panic!("late in each round: {late:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_dead_waiters_cost_one_grant_on_postgres() {
+    many_dead_waiters_cost_one_grant::<Postgres>(&crate::backend::postgres::pool("dead").await)
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_dead_waiters_cost_one_grant_on_mariadb() {
+    many_dead_waiters_cost_one_grant::<MySql>(&crate::backend::mariadb::pool().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_dead_waiters_cost_one_grant_on_sqlite() {
+    let file = crate::backend::sqlite::LockFile::create().await;
+    many_dead_waiters_cost_one_grant::<Sqlite>(&file.pool).await;
+}
+
+/// Checks that a waiter acquires the lock soon after the lease of a dead holder, whatever the number of dead waiters.
+async fn dead_waiters_of_a_dead_holder_cost_a_short_grant<DB: LockDatabase>(
     died: &SqlBackend<DB>,
     backend: &SqlBackend<DB>,
 ) {
-    const LEASE: Duration = Duration::from_millis(500);
+    const LEASE: Duration = Duration::from_secs(1);
     let mut late = Vec::new();
     for round in 0..ROUNDS {
         let key = Key::new("", &format!("both dead {round}")).unwrap();
-        take(died, &Attempt::new(key.clone(), LEASE, false)).await;
-        let dead = Attempt::new(key.clone(), TTL, true);
-        let answer = died.attempt(&dead).await.unwrap();
-        if let AttemptAnswer::Granted { .. } = answer {
-            // The lease has already ended.
-            late.push(LEASE);
-            continue;
-        }
-        let living = Attempt::new(key, TTL, true);
+        let held = take(died, &Attempt::new(key.clone(), TTL, false)).await;
+        queue_dead(died, &key).await;
+        let mut last = held.clone();
+        last.ttl = LEASE;
         let begin = Instant::now();
-        queue_for(backend, &living).await;
+        let renewed = died.renew(&[last]).await.remove(0).unwrap();
+        assert!(
+            matches!(renewed, RenewAnswer::Extended { .. }),
+            "{renewed:?}"
+        );
+        queue_for(backend, &Attempt::new(key, TTL, true)).await;
         let waited = begin.elapsed();
-        // The lease, the grant of 2 s, and a poll after each of them.
-        assert!(waited >= Duration::from_secs(2), "{waited:?}");
-        if waited < LEASE + Duration::from_secs(3) {
+        assert!(waited >= LEASE, "{waited:?}");
+        // A grant of half a second, and a poll after the lease and after the grant.
+        if waited < LEASE + Duration::from_millis(1500) {
             return;
         }
         late.push(waited);
@@ -210,20 +255,27 @@ async fn a_dead_waiter_of_a_dead_holder_loses_its_grant<DB: LockDatabase>(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dead_waiter_of_a_dead_holder_loses_its_grant_on_sqlite() {
+async fn dead_waiters_of_a_dead_holder_cost_a_short_grant_on_sqlite() {
     let file = crate::backend::sqlite::LockFile::create().await;
     let backends = [(); 2].map(|()| SqlBackend::<Sqlite>::new(file.pool.clone()));
-    a_dead_waiter_of_a_dead_holder_loses_its_grant(&backends[0], &backends[1]).await;
+    dead_waiters_of_a_dead_holder_cost_a_short_grant(&backends[0], &backends[1]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dead_waiters_of_a_dead_holder_cost_a_short_grant_on_mariadb() {
+    let pool = crate::backend::mariadb::pool().await;
+    let backends = [(); 2].map(|()| SqlBackend::<MySql>::new(pool.clone()));
+    dead_waiters_of_a_dead_holder_cost_a_short_grant(&backends[0], &backends[1]).await;
 }
 
 /// Checks the same while notifications arrive, because waiters then poll only every 5 s if they know of no lease.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_dead_waiter_of_a_dead_holder_loses_its_grant_on_postgres() {
+async fn dead_waiters_of_a_dead_holder_cost_a_short_grant_on_postgres() {
     let pool = crate::backend::postgres::pool("both dead").await;
     let pair = Pair::<Postgres>::queue(&pool, "listening").await;
     let listening = pair.wait();
     sleep(CONNECTED).await;
-    a_dead_waiter_of_a_dead_holder_loses_its_grant(&pair.here, &pair.there).await;
+    dead_waiters_of_a_dead_holder_cost_a_short_grant(&pair.here, &pair.there).await;
     listening.abort();
 }
 
