@@ -8,6 +8,12 @@ use crate::clock::{self, LeaseInstant};
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
+/// A pause takes at most this part of the time that is left, so that a backend that works again is not noticed too late.
+const PART_OF_REST: u32 = 4;
+
+/// The shortest pause that [`PART_OF_REST`] leads to.
+const SHORTEST_PART: Duration = Duration::from_millis(100);
+
 /// The last retry starts this long before the end of the time.
 const LAST_TRY: Duration = Duration::from_millis(10);
 
@@ -37,7 +43,8 @@ impl Backoff {
         if left.is_zero() {
             return false;
         }
-        let pause = self.next().min(left);
+        let part = (left / PART_OF_REST).max(SHORTEST_PART).min(left);
+        let pause = self.next().min(part);
         clock::sleep_until(LeaseInstant::now().after(pause)).await;
         true
     }

@@ -396,6 +396,29 @@ async fn a_zero_retry_timeout_fails_immediately_and_an_unlimited_one_retries() {
     }
 }
 
+/// Retries become more frequent when little of the wait is left.
+#[tokio::test(start_paused = true)]
+async fn an_acquire_soon_notices_a_backend_that_works_again_during_its_wait() {
+    let ms = Duration::from_millis;
+    for works_after in [ms(300), ms(700), ms(1450), ms(1800)] {
+        let started = Instant::now();
+        let backend = Faulty::new(InProcess::new(), move |_call| {
+            match started.elapsed() < works_after {
+                true => Fault::Fail,
+                false => Fault::None,
+            }
+        });
+        let lock = LockManager::new(backend).lock("k").wait(ms(2000));
+        let guard = lock.acquire().await.unwrap();
+        let late = started.elapsed() - works_after;
+        assert!(
+            late <= (ms(2000) - works_after) / 2,
+            "{works_after:?}: {late:?}"
+        );
+        drop(guard);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_shutdown_waits_for_one_request_even_with_a_zero_retry_timeout() {
     let backend = Faulty::new(InProcess::new(), |call| match call.command {
