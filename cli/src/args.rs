@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 use std::ffi::OsString;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -74,7 +75,8 @@ impl Connection {
         limit: Duration,
         label: Option<&str>,
     ) -> Result<LockManager, leasehold::Error> {
-        leasehold_sqlx::install_backends();
+        // Hundreds of processes may wait on one database server.
+        leasehold_sqlx::install_backends_with_max_connections(NonZeroU32::MIN);
         let mut builder = LockManager::builder()
             .prefix(&self.prefix)
             .connect_retry_timeout(limit);

@@ -186,7 +186,9 @@ pub use leasehold::{AdmitError, FenceStore, FencingToken, InvalidToken, Stale};
 
 #[cfg(feature = "backend")]
 #[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
-pub use self::backend::{LockDatabase, SqlBackend, install_backends};
+pub use self::backend::{
+    LockDatabase, SqlBackend, install_backends, install_backends_with_max_connections,
+};
 pub use self::begin::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};

@@ -5,6 +5,7 @@
     reason = "a test helper fails the test that calls it"
 )]
 
+mod connections;
 mod exit_codes;
 mod held_locks;
 mod lease;

@@ -37,7 +37,7 @@ use leasehold::check::Finding;
 use sqlx::Pool;
 
 use self::changes::Reason;
-pub use self::connect::install_backends;
+pub use self::connect::{install_backends, install_backends_with_max_connections};
 pub use self::database::LockDatabase;
 use self::listener::Listener;
 use self::local_keys::LocalKeys;

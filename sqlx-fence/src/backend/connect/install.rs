@@ -1,5 +1,7 @@
 //! Registers the databases for `LockManager::connect`.
 
+use std::num::NonZeroU32;
+
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 use leasehold::backend::register_scheme;
 
@@ -38,20 +40,56 @@ use crate::SqlBackend;
 /// # fn main() {}
 /// ```
 pub fn install_backends() {
+    install(None);
+}
+
+/// Like [`install_backends`], with at most `max_connections` connections for each manager.
+///
+/// A process that holds or waits for one lock needs one connection. With fewer than three connections, waiters poll
+/// instead of listening for notifications, so on Postgres the next holder may begin up to 320 ms later. The connections
+/// stay open until the shutdown of the manager. So a renewal does not need a new connection, which a server without a
+/// free one refuses.
+///
+/// A second call replaces the number. A call of [`install_backends`] restores the default.
+///
+/// # Examples
+///
+/// ```
+/// # #[cfg(feature = "sqlite")]
+/// #[tokio::main]
+/// async fn main() -> Result<(), leasehold::Error> {
+///     # let folder = tempfile::tempdir().unwrap();
+///     # std::env::set_current_dir(&folder).unwrap();
+///     leasehold_sqlx::install_backends_with_max_connections(std::num::NonZeroU32::MIN);
+///     let locks = leasehold::LockManager::connect("sqlite:locks.db").await?;
+///     let guard = locks.lock("order:42").acquire().await?;
+///     guard.release().await?;
+///     locks.shutdown().await
+/// }
+/// # #[cfg(not(feature = "sqlite"))]
+/// # fn main() {}
+/// ```
+pub fn install_backends_with_max_connections(max_connections: NonZeroU32) {
+    install(Some(max_connections));
+}
+
+fn install(max_connections: Option<NonZeroU32>) {
+    // Without the feature of a database, nothing uses it.
+    let _unused = max_connections;
     #[cfg(feature = "mysql")]
     for scheme in ["mariadb", "mysql"] {
-        register_scheme(scheme, |url| async move {
-            SqlBackend::<sqlx::MySql>::connect(&url).await
+        register_scheme(scheme, move |url| async move {
+            SqlBackend::<sqlx::MySql>::open(&url, max_connections).await
         });
     }
     #[cfg(feature = "postgres")]
     for scheme in ["postgres", "postgresql"] {
-        register_scheme(scheme, |url| async move {
-            SqlBackend::<sqlx::Postgres>::connect(&url).await
+        register_scheme(scheme, move |url| async move {
+            SqlBackend::<sqlx::Postgres>::open(&url, max_connections).await
         });
     }
     #[cfg(feature = "sqlite")]
-    register_scheme("sqlite", |url| async move {
-        SqlBackend::<sqlx::Sqlite>::connect(&url).await
+    register_scheme("sqlite", move |url| async move {
+        SqlBackend::<sqlx::Sqlite>::open(&url, max_connections).await
     });
 }

@@ -2,13 +2,14 @@
 
 mod install;
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use leasehold::backend::{BackendError, ConnectError};
 use sqlx::Connection;
 use tokio::time::{sleep, timeout};
 
-pub use self::install::install_backends;
+pub use self::install::{install_backends, install_backends_with_max_connections};
 use super::connection::Options;
 use super::database::LockDatabase;
 use super::{SqlBackend, error, pool};
@@ -51,6 +52,11 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     ///
     /// Dropping the future closes the connection. A created file or table stays.
     pub async fn connect(url: &str) -> Result<Self, ConnectError> {
+        Self::open(url, None).await
+    }
+
+    /// Connects with at most this number of connections, or with the default number.
+    async fn open(url: &str, max_connections: Option<NonZeroU32>) -> Result<Self, ConnectError> {
         let options = DB::options(url).map_err(refused_url)?;
         let address = DB::address(&options);
         let is_capacity_set = url.contains("statement-cache-capacity");
@@ -66,7 +72,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         };
         match prepared {
             Ok(options) => {
-                let pool = pool::options().max_connections(DB::CONNECTIONS);
+                let pool = pool::options(max_connections);
                 Ok(Self::with(pool.connect_lazy_with(options), true))
             }
             Err(Failed::Url(reason)) => Err(ConnectError::Url {

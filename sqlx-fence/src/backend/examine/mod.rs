@@ -51,7 +51,7 @@ fn connections(used: u64, limit: u64) -> Finding {
     Finding::good("connections", LIVENESS, found).warning_if(
         limit > 0 && used > limit / 5 * 4,
         "a server without a free connection delays renewals: raise max_connections, or use smaller pools; a process needs one \
-         connection, and on Postgres two more while it waits",
+         connection, and on Postgres two more while it waits; `leasehold run` needs one",
     )
 }
 
