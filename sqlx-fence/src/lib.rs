@@ -144,8 +144,10 @@
 //! | `mysql` | `MySQL` and `MariaDB` (tested: `MariaDB` 10.11) |
 //! | `postgres` | Postgres (tested: 15) |
 //! | `sqlite` | `SQLite`, bundled |
+//! | `tls-rustls` | TLS to databases, with rustls and the certificates that the system trusts |
 //!
-//! No feature is enabled by default. Select sqlx's TLS, and without `backend` its runtime, in your own dependency on sqlx.
+//! No feature is enabled by default. Select another TLS of sqlx, and without `backend` its runtime, in your own dependency on
+//! sqlx.
 //!
 //! # Traces and metrics
 //!

@@ -127,3 +127,11 @@ async fn holder_renews_and_releases_while_the_server_has_no_free_connection() {
     assert_eq!(code(&mut holder).await, 0);
     assert_eq!(code(&mut next).await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn run_uses_tls_to_postgres_if_the_url_demands_it() {
+    let server = PostgresServer::builder().tls().start().await.unwrap();
+    let url = format!("{}?sslmode=require", server.url());
+    let run = leasehold().args(["run", "--url", &url, "--key", "k", "--", "true"]);
+    assert_eq!(code(&mut run.start().unwrap()).await, 0);
+}

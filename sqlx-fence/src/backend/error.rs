@@ -100,7 +100,7 @@ pub(crate) fn is_missing_table(error: &dyn DatabaseError) -> bool {
 /// connections, or another process locks the file.
 pub(super) fn is_temporary_refusal(error: &sqlx::Error) -> bool {
     let Some(refused) = error.as_database_error() else {
-        return matches!(error, sqlx::Error::Io(_));
+        return matches!(error, sqlx::Error::Io(_)) && !is_untrusted(error);
     };
     let code = refused.code().unwrap_or_default();
     match &*code {
@@ -113,6 +113,16 @@ pub(super) fn is_temporary_refusal(error: &sqlx::Error) -> bool {
             .iter()
             .any(|class| code.starts_with(class)),
     }
+}
+
+/// Returns whether a connection demands TLS, which sqlx does not have without a feature.
+pub(super) fn needs_tls(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Tls(it) if it.to_string().starts_with("TLS upgrade required"))
+}
+
+/// Returns whether the client refuses the certificate of the server. rustls reports this as an error of the connection.
+pub(super) fn is_untrusted(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Io(it) if it.to_string().contains("peer certificate"))
 }
 
 /// Returns whether `PgBouncer` refuses a parameter of the connection.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::certificates::{Certificates, SERVER, SERVER_KEY};
 use super::error::ServerError;
 use super::instance::{Instance, is_instance};
 use super::setup;
@@ -19,6 +20,7 @@ const DATA: &str = "data";
 pub struct PostgresServer {
     instance: Instance,
     settings: PostgresBuilder,
+    certificates: Option<Certificates>,
 }
 
 is_instance!(PostgresServer);
@@ -30,12 +32,19 @@ pub struct PostgresBuilder {
     settings: Vec<String>,
     /// Environment variables.
     env: Vec<(&'static str, PathBuf)>,
+    tls: bool,
 }
 
 impl PostgresBuilder {
     /// Adds a setting: `setting("max_connections=10")`.
     pub fn setting(mut self, setting: impl Into<String>) -> Self {
         self.settings.push(setting.into());
+        self
+    }
+
+    /// Accepts TLS, with [`PostgresServer::certificates`].
+    pub fn tls(mut self) -> Self {
+        self.tls = true;
         self
     }
 
@@ -51,8 +60,11 @@ impl PostgresBuilder {
     ///
     /// Returns [`ServerError::Program`] if the program is missing, and other errors if the server does not start.
     pub async fn start(self) -> Result<PostgresServer, ServerError> {
-        let server = self.prepare()?;
+        let mut server = self.prepare()?;
         server.create().await?;
+        if server.settings.tls {
+            server.use_certificates()?;
+        }
         server.launch().await?;
         Ok(server)
     }
@@ -62,6 +74,7 @@ impl PostgresBuilder {
         Ok(PostgresServer {
             instance: Instance::prepare(&install::POSTGRES)?,
             settings: self,
+            certificates: None,
         })
     }
 }
@@ -91,6 +104,12 @@ impl PostgresServer {
     #[must_use]
     pub fn url_at(&self, port: u16) -> String {
         format!("postgres://postgres@127.0.0.1:{port}/postgres")
+    }
+
+    /// Returns its certificates, if it accepts TLS.
+    #[must_use]
+    pub const fn certificates(&self) -> Option<&Certificates> {
+        self.certificates.as_ref()
     }
 
     /// Kills the server with all its processes, without a checkpoint. It keeps its port and its folder.
@@ -191,6 +210,28 @@ impl PostgresServer {
     async fn set_up(&self, tool: Command) -> Result<(), ServerError> {
         self.make_data_folder()?;
         setup::complete(self.lowered(tool)).await
+    }
+
+    /// Creates certificates, and adds the settings that use them.
+    fn use_certificates(&mut self) -> Result<(), ServerError> {
+        let made = Certificates::make()?;
+        let folder = self.instance.folder.path().to_owned();
+        for (name, pem) in [(SERVER, &made.server), (SERVER_KEY, &made.server_key)] {
+            let written = setup::private_file(&folder, name, pem);
+            written.map_err(|source| ServerError::Folder {
+                path: folder.clone(),
+                source,
+            })?;
+        }
+        for setting in [
+            "ssl=on",
+            "ssl_cert_file=../server.pem",
+            "ssl_key_file=../server.key",
+        ] {
+            self.add_setting(setting.to_owned());
+        }
+        self.certificates = Some(made);
+        Ok(())
     }
 
     /// Makes an empty data folder.

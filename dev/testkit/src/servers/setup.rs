@@ -72,6 +72,17 @@ pub(super) fn never_as_root(command: Command, folder: &Path) -> Command {
     lowered
 }
 
+/// Writes a file that only the user of the server can read. Postgres refuses a private key that others can read.
+pub(super) fn private_file(folder: &Path, name: &str, content: &str) -> io::Result<()> {
+    let file = folder.join(name);
+    std::fs::write(&file, content)?;
+    std::fs::set_permissions(&file, Permissions::from_mode(0o600))?;
+    match is_roots(folder) {
+        true => chown(&file, Some(NOBODY), Some(NOBODY)),
+        false => Ok(()),
+    }
+}
+
 /// Creates a data folder in the folder of a server, for the user of the server.
 pub(super) fn data_folder(folder: &Path, name: &str) -> io::Result<()> {
     let data = folder.join(name);

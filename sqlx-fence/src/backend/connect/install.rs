@@ -18,7 +18,8 @@ use crate::SqlBackend;
 /// | `mysql` | `mysql://user:password@host/database`, `mariadb://…` |
 ///
 /// Call this function at the beginning of `main`. A second call has no effect. Each manager gets its own pool: see
-/// [`SqlBackend::connect`](crate::SqlBackend::connect). For TLS, enable a TLS feature in your own dependency on sqlx.
+/// [`SqlBackend::connect`](crate::SqlBackend::connect). TLS needs the feature
+/// `tls-rustls`, or a TLS feature in your own dependency on sqlx.
 ///
 /// # Examples
 ///

@@ -22,6 +22,12 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time limit of the check for a pooler.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);
 
+/// The feature that a URL with TLS needs.
+const TLS: &str = "tls-rustls";
+
+const CERTIFICATE: &str = "the certificate of the server is not trusted: let the URL name the certificate of its authority, with \
+     `sslrootcert` (MySQL: `ssl-ca`), add it to those that the system trusts, or use the host name of the certificate";
+
 /// The pause after another process has blocked a statement of `connect`.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -44,7 +50,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     ///
     /// - [`ConnectError::Url`]: the URL is invalid, or names a database that cannot store locks, such as
     ///   `sqlite::memory:`, or a file that has a hard link or is mounted alone into a container.
-    /// - [`ConnectError::Server`]: the database does not reply within 5 seconds or refuses the connection, the role may not
+    /// - [`ConnectError::MissingFeature`]: the URL demands TLS, and neither this crate nor sqlx has a feature for it.
+    /// - [`ConnectError::Server`]: the certificate of the server is not trusted, the database does not reply within 5 seconds or refuses the connection, the role may not
     ///   create or use the table, or the table is one of another version, has no transactions, or is in a schema that the
     ///   role does not use.
     ///
@@ -78,6 +85,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             Err(Failed::Url(reason)) => Err(ConnectError::Url {
                 source: reason.into(),
             }),
+            Err(Failed::NoTls) => Err(ConnectError::MissingFeature { feature: TLS }),
             Err(Failed::Database(source)) => Err(ConnectError::Server { address, source }),
         }
     }
@@ -87,12 +95,18 @@ impl<DB: LockDatabase> SqlBackend<DB> {
 enum Failed {
     /// The URL names a database that cannot store locks.
     Url(&'static str),
+    /// The URL demands TLS, and sqlx has no feature for it.
+    NoTls,
     Database(BackendError),
 }
 
 impl Failed {
     fn connecting(error: sqlx::Error) -> Self {
+        if error::needs_tls(&error) {
+            return Self::NoTls;
+        }
         let message = match &error {
+            _ if error::is_untrusted(&error) => CERTIFICATE,
             sqlx::Error::Io(_) => {
                 "the server cannot be reached: check that it runs, and check the address in the URL"
             }
@@ -191,4 +205,19 @@ fn refused_url(error: sqlx::Error) -> ConnectError {
         other => other.into(),
     };
     ConnectError::Url { source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn url_that_demands_tls_names_the_feature_if_sqlx_has_no_tls() {
+        // The text of `error_if_unavailable` of sqlx 0.9. This build has TLS.
+        let refused = "TLS upgrade required by connect options but SQLx was built without TLS support enabled";
+        let failed = Failed::connecting(sqlx::Error::Tls(refused.into()));
+        assert!(matches!(failed, Failed::NoTls));
+        let failed = Failed::connecting(sqlx::Error::Tls("server does not support TLS".into()));
+        assert!(matches!(failed, Failed::Database(_)));
+    }
 }

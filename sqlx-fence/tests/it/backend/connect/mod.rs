@@ -4,6 +4,7 @@ mod server;
 mod settings;
 mod sqlite;
 mod tables;
+mod tls;
 
 use std::error::Error as _;
 
