@@ -200,6 +200,7 @@
 //! | <span id="invalid-token">`invalid-token`</span> | 400 | `INVALID_ARGUMENT` | the fencing token is invalid, or larger than any lock can have yet |
 //! | <span id="key-reused">`key-reused`</span> | 422 | `INVALID_ARGUMENT` | the idempotency key was already used for a request with another method, path, query or body |
 //! | <span id="unreadable-body">`unreadable-body`</span> | 413 | `INVALID_ARGUMENT` | the body of a request with an idempotency key is too long; 400 if it ended with an error or has trailers |
+//! | <span id="overloaded">`overloaded`</span> | 503, `Retry-After` | `RESOURCE_EXHAUSTED` | the bodies of concurrent requests with an idempotency key take all bytes that the layer may buffer; the handler did not run |
 //! | <span id="not-recorded">`not-recorded`</span> | 500 | `UNKNOWN` | the response to a request with an idempotency key is too long or has trailers, or its handler did not commit it; the handler ran |
 //!
 //! # Features
@@ -246,8 +247,9 @@ pub use self::idempotency::IdempotentRequest;
 #[cfg(feature = "idempotency")]
 #[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
 pub use self::idempotency::{
-    DEFAULT_KEEP, DEFAULT_MAX_REQUEST_BYTES, DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_RECORDED_HEADERS,
-    IDEMPOTENCY_REPLAYED, IdempotencyLayer, IdempotencyService, MAX_RESPONSE_BYTES,
+    DEFAULT_KEEP, DEFAULT_MAX_BUFFERED_BYTES, DEFAULT_MAX_REQUEST_BYTES,
+    DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_RECORDED_HEADERS, IDEMPOTENCY_REPLAYED, IdempotencyLayer,
+    IdempotencyService, MAX_RESPONSE_BYTES,
 };
 pub use self::lock::{DEFAULT_MAX_HOLD, LockLayer, LockService, OnDisconnect};
 pub use self::locked::Locked;

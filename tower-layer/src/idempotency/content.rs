@@ -1,11 +1,15 @@
 //! The content of a request or of a response: its body up to a limit, and its fingerprint.
 
+use std::pin::pin;
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::request::Parts;
 use http::{StatusCode, Uri};
 use http_body::Body;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use sha2::{Digest, Sha256};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{BoxError, Problem, ProblemKind};
 
@@ -21,6 +25,13 @@ pub(super) enum NotRead {
 }
 
 impl NotRead {
+    fn of(error: &BoxError) -> Self {
+        match error.is::<LengthLimitError>() {
+            true => Self::TooLong,
+            false => Self::Failed,
+        }
+    }
+
     /// Returns the problem for a request whose body has this limit.
     pub(super) fn of_request(self, most: usize) -> Problem {
         let problem = Problem::new(ProblemKind::UnreadableBody);
@@ -50,7 +61,36 @@ impl NotRead {
     }
 }
 
-/// Reads a body of at most `most` bytes.
+/// Reads the body of a request, of at most `most` bytes. The bytes count in `buffer` until the permit is dropped.
+pub(super) async fn read_request<B>(
+    body: B,
+    most: usize,
+    buffer: &Arc<Semaphore>,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), Problem>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    let mut body = pin!(Limited::new(body, most));
+    // The copy has only the bytes of this body. A frame may keep the whole read buffer of its connection.
+    let (mut read, mut space) = (Vec::new(), None::<OwnedSemaphorePermit>);
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| NotRead::of(&error).of_request(most))?;
+        let data = frame.into_data();
+        let data = data.map_err(|_| NotRead::Trailers.of_request(most))?;
+        let added = u32::try_from(data.len()).ok();
+        let added = added.and_then(|it| Arc::clone(buffer).try_acquire_many_owned(it).ok());
+        let added = added.ok_or_else(|| Problem::new(ProblemKind::Overloaded))?;
+        match &mut space {
+            Some(space) => space.merge(added),
+            None => space = Some(added),
+        }
+        read.extend_from_slice(&data);
+    }
+    Ok((read.into_boxed_slice().into(), space))
+}
+
+/// Reads the body of a response, of at most `most` bytes.
 pub(super) async fn read<B>(body: B, most: usize) -> Result<Bytes, NotRead>
 where
     B: Body<Data = Bytes>,
@@ -59,8 +99,7 @@ where
     match Limited::new(body, most).collect().await {
         Ok(read) if read.trailers().is_some() => Err(NotRead::Trailers),
         Ok(read) => Ok(read.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(NotRead::TooLong),
-        Err(_) => Err(NotRead::Failed),
+        Err(error) => Err(NotRead::of(&error)),
     }
 }
 

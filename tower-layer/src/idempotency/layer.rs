@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::response::Parts;
 use http::{HeaderName, Method, Response};
 use leasehold::LockManager;
+use tokio::sync::Semaphore;
 use tower_layer::Layer;
 
 use super::in_locks::InLocks;
@@ -33,6 +34,7 @@ use crate::{OnDisconnect, Problem};
 /// | without a key | 400 `missing-key`, or [runs without a lock](crate::key::IdempotencyKey::optional) |
 /// | invalid or too long key | 400 `invalid-key` |
 /// | body above the limit | 413 `unreadable-body` |
+/// | the bodies of concurrent requests take all bytes that the layer may buffer | 503 `overloaded`; the handler did not run |
 /// | the store or the lock backend is down | 503 `unavailable`; the handler did not run |
 /// | response above the limit | 500 `not-recorded`; the handler ran |
 /// | the handler recorded a response, and did not commit it | 500 `not-recorded`; the handler ran |
@@ -71,6 +73,7 @@ use crate::{OnDisconnect, Problem};
 /// | recorded responses | all without the header `Retry-After`, including 4xx and 5xx | [`record_if`](Self::record_if) |
 /// | recorded headers | [`DEFAULT_RECORDED_HEADERS`](crate::DEFAULT_RECORDED_HEADERS) | [`recorded_headers`](Self::recorded_headers) |
 /// | largest request body | 2 MiB | [`max_request_bytes`](Self::max_request_bytes) |
+/// | sum of the buffered request bodies | 64 MiB in this layer | [`max_buffered_bytes`](Self::max_buffered_bytes) |
 /// | largest response body | 64 KiB | [`max_response_bytes`](Self::max_response_bytes) |
 /// | longest key | 256 bytes, with the name of the header and the principal | [`max_key_bytes`](Self::max_key_bytes) |
 /// | wait | none: 409 | [`wait`](Self::wait) |
@@ -229,6 +232,24 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
     /// longer one with 413.
     pub const fn max_request_bytes(mut self, most: usize) -> Self {
         self.options.max_request_bytes = most;
+        self
+    }
+
+    /// Sets the largest sum of the request bodies that this layer and its clones buffer, in bytes. A body counts with the
+    /// bytes that have arrived, until its request ends or is dropped. While it arrives, its buffer can be twice as long.
+    ///
+    /// The layer refuses a request whose body would exceed the sum with 503, type `overloaded` and `Retry-After`, and
+    /// drops what has arrived. A single body that is longer than the sum gets 413.
+    ///
+    /// **Clients that never finish their bodies can take the whole sum.** Put a timeout for reading bodies around the
+    /// layer, such as `RequestBodyTimeoutLayer` of tower-http.
+    ///
+    /// Bodies of responses do not count, because the handler has then had its effect. Each of them has at most
+    /// [`max_response_bytes`](Self::max_response_bytes).
+    pub fn max_buffered_bytes(mut self, most: usize) -> Self {
+        let most = most.min(Semaphore::MAX_PERMITS);
+        self.options.max_buffered_bytes = most;
+        self.options.buffer = Arc::new(Semaphore::new(most));
         self
     }
 

@@ -11,6 +11,7 @@ use http::header::{
 use http::response::Parts;
 use http::{HeaderName, Method};
 use leasehold::{Error, InvalidOption, MAX_RETENTION};
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use crate::methods::Methods;
@@ -23,6 +24,9 @@ pub const DEFAULT_KEEP: Duration = Duration::from_secs(60 * 60 * 24);
 
 /// The default limit for the body of a request, in bytes: 2 MiB, as in axum.
 pub const DEFAULT_MAX_REQUEST_BYTES: usize = 2 * 1024 * 1024;
+
+/// The default limit for the sum of the buffered request bodies of one layer, in bytes: 64 MiB.
+pub const DEFAULT_MAX_BUFFERED_BYTES: usize = 64 * 1024 * 1024;
 
 /// The default limit for the body of a response, in bytes: 64 KiB.
 pub const DEFAULT_MAX_RESPONSE_BYTES: usize = 64 * 1024;
@@ -49,6 +53,9 @@ pub(super) struct Options {
     pub(super) terms: Terms,
     pub(super) keep: Duration,
     pub(super) max_request_bytes: usize,
+    /// The bytes that request bodies may still take. Clones share them.
+    pub(super) buffer: Arc<Semaphore>,
+    pub(super) max_buffered_bytes: usize,
     pub(super) max_response_bytes: usize,
     pub(super) headers: Vec<HeaderName>,
     pub(super) record_if: RecordIf,
@@ -68,6 +75,8 @@ impl Default for Options {
             terms: Terms::default(),
             keep: DEFAULT_KEEP,
             max_request_bytes: DEFAULT_MAX_REQUEST_BYTES,
+            buffer: Arc::new(Semaphore::new(DEFAULT_MAX_BUFFERED_BYTES)),
+            max_buffered_bytes: DEFAULT_MAX_BUFFERED_BYTES,
             max_response_bytes: DEFAULT_MAX_RESPONSE_BYTES,
             headers: DEFAULT_RECORDED_HEADERS.to_vec(),
             record_if: Arc::new(|response| !response.headers.contains_key(RETRY_AFTER)),

@@ -9,7 +9,7 @@ use http_body::Body;
 use leasehold::LockHandle;
 use tower_service::Service;
 
-use super::content::{fingerprint, read};
+use super::content::{fingerprint, read, read_request};
 use super::options::Options;
 use super::recorded::Recorded;
 #[cfg(feature = "sqlx")]
@@ -61,16 +61,21 @@ where
     let dialect = Dialect::of(request.headers());
     let (head, body) = request.into_parts();
     // Before the lock is acquired, because a client may send its body slowly.
-    let ran = match read(body, shared.options.max_request_bytes).await {
-        Ok(body) => {
+    let options = &shared.options;
+    let most = options.max_request_bytes.min(options.max_buffered_bytes);
+    let ran = match read_request(body, most, &options.buffer).await {
+        Ok((body, space)) => {
             let fingerprint = fingerprint(&head, &body);
             let request = Request::from_parts(head, Q::from(body));
-            let on_disconnect = shared.options.on_disconnect;
-            let tasks = shared.options.tasks.clone();
+            let (on_disconnect, tasks) = (options.on_disconnect, options.tasks.clone());
             let ran = run(Arc::clone(&shared), key, fingerprint, service, request);
+            let ran = async move {
+                let _space = space;
+                ran.await
+            };
             on_disconnect.run(&tasks, ran).await
         }
-        Err(not_read) => Err(not_read.of_request(shared.options.max_request_bytes)),
+        Err(problem) => Err(problem),
     };
     ran.unwrap_or_else(|problem| Ok(shared.refuse(problem, dialect).map(ResponseBody::answer)))
 }

@@ -71,7 +71,7 @@ impl Problem {
             detail: None,
             retry_after: match kind {
                 ProblemKind::Unavailable => Some(DEFAULT_RETRY_AFTER),
-                ProblemKind::Contended | ProblemKind::TooManyWaiters => {
+                ProblemKind::Contended | ProblemKind::TooManyWaiters | ProblemKind::Overloaded => {
                     Some(DEFAULT_BUSY_RETRY_AFTER)
                 }
                 _ => None,

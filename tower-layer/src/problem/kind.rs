@@ -33,6 +33,8 @@ pub enum ProblemKind {
     KeyReused,
     /// The body of a request with an idempotency key is too long, or ended with an error.
     UnreadableBody,
+    /// The bodies of concurrent requests take all bytes that the layer may buffer.
+    Overloaded,
     /// The response to a request with an idempotency key cannot be recorded.
     NotRecorded,
 }
@@ -56,6 +58,7 @@ impl ProblemKind {
             Self::InvalidToken => "https://docs.rs/leasehold-tower#invalid-token",
             Self::KeyReused => "https://docs.rs/leasehold-tower#key-reused",
             Self::UnreadableBody => "https://docs.rs/leasehold-tower#unreadable-body",
+            Self::Overloaded => "https://docs.rs/leasehold-tower#overloaded",
             Self::NotRecorded => "https://docs.rs/leasehold-tower#not-recorded",
         }
     }
@@ -78,6 +81,7 @@ impl ProblemKind {
             Self::InvalidToken => "The fencing token of the request is invalid",
             Self::KeyReused => "The key was already used for another request",
             Self::UnreadableBody => "The body of the request cannot be read",
+            Self::Overloaded => "The bodies of other requests take all buffer memory",
             Self::NotRecorded => "The response cannot be recorded",
         }
     }
@@ -87,7 +91,7 @@ impl ProblemKind {
     pub const fn status(self) -> StatusCode {
         match self {
             Self::Contended | Self::TooManyWaiters => StatusCode::CONFLICT,
-            Self::Unavailable | Self::Lost => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Unavailable | Self::Lost | Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Self::MissingKey | Self::InvalidKey | Self::InvalidToken => StatusCode::BAD_REQUEST,
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::Misconfigured | Self::OutcomeUnknown | Self::NotRecorded => {

@@ -80,6 +80,7 @@ fn emit(problem: &Problem) {
         | ProblemKind::Unavailable
         | ProblemKind::Lost
         | ProblemKind::OutcomeUnknown
+        | ProblemKind::Overloaded
         | ProblemKind::NotRecorded => event!(
             warn,
             "leasehold_tower.refused",

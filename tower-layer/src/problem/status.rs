@@ -9,7 +9,7 @@ impl From<Problem> for Status {
     fn from(problem: Problem) -> Self {
         let code = match problem.kind() {
             ProblemKind::Contended | ProblemKind::Lost => Code::Aborted,
-            ProblemKind::TooManyWaiters => Code::ResourceExhausted,
+            ProblemKind::TooManyWaiters | ProblemKind::Overloaded => Code::ResourceExhausted,
             ProblemKind::Unavailable => Code::Unavailable,
             ProblemKind::MissingKey
             | ProblemKind::InvalidKey

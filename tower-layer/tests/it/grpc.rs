@@ -282,12 +282,13 @@ async fn a_stream_holds_its_lock_until_its_end() {
 fn each_problem_kind_has_its_grpc_status_code() {
     use leasehold_tower::ProblemKind::{
         Contended, InvalidKey, InvalidToken, Lost, Misconfigured, MissingKey, MissingToken,
-        NotFound, Stale, TooManyWaiters, Unavailable,
+        NotFound, Overloaded, Stale, TooManyWaiters, Unavailable,
     };
     for (kind, code) in [
         (Contended, Code::Aborted),
         (Lost, Code::Aborted),
         (TooManyWaiters, Code::ResourceExhausted),
+        (Overloaded, Code::ResourceExhausted),
         (Unavailable, Code::Unavailable),
         (MissingKey, Code::InvalidArgument),
         (InvalidKey, Code::InvalidArgument),

@@ -221,7 +221,11 @@ fn position_in_an_invalid_key_does_not_count_the_prefix() {
 fn retry_after_is_set_only_for_temporary_problems() {
     assert!(Problem::from(backend(true)).retry_after().is_some());
     assert_eq!(Problem::from(backend(false)).retry_after(), None);
-    for kind in [ProblemKind::Contended, ProblemKind::TooManyWaiters] {
+    for kind in [
+        ProblemKind::Contended,
+        ProblemKind::TooManyWaiters,
+        ProblemKind::Overloaded,
+    ] {
         let busy = Problem::new(kind).into_http();
         assert_eq!(busy.headers()["retry-after"], "1");
     }
@@ -256,8 +260,8 @@ fn each_problem_type_uri_leads_to_its_documentation() {
     let documentation = include_str!("../../src/lib.rs");
     use ProblemKind::{
         Contended, InvalidKey, InvalidToken, KeyReused, Lost, Misconfigured, MissingKey,
-        MissingToken, NotFound, NotRecorded, OutcomeUnknown, Stale, TooManyWaiters, Unavailable,
-        UnreadableBody,
+        MissingToken, NotFound, NotRecorded, OutcomeUnknown, Overloaded, Stale, TooManyWaiters,
+        Unavailable, UnreadableBody,
     };
     for kind in [
         Contended,
@@ -274,6 +278,7 @@ fn each_problem_type_uri_leads_to_its_documentation() {
         Unavailable,
         KeyReused,
         UnreadableBody,
+        Overloaded,
         NotRecorded,
     ] {
         let (_, name) = kind.uri().split_once('#').unwrap();

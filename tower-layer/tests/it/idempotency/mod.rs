@@ -1,5 +1,6 @@
 //! Requests with an idempotency key: statuses, stores, transactions, and the ends of a request.
 
+mod buffered;
 mod interrupted;
 mod processes;
 mod recording;
