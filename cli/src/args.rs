@@ -139,7 +139,8 @@ If the lease cannot be renewed, or if leasehold is stopped or killed:
   after 9/10 of the TTL  the processes that are left get SIGKILL
   after the TTL          another process can acquire the lock
 If leasehold is killed, SIGTERM is sent immediately. If the backend reports that the lock has another holder or was
-released by force, SIGKILL is sent immediately. Processes of another user, as under sudo, cannot be killed.";
+released by force, SIGKILL is sent immediately. Processes of another user, as under sudo, cannot be killed. If both
+processes of leasehold are stopped or killed at the same time, COMMAND runs on: let resources check LEASEHOLD_TOKEN.";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnLoss {

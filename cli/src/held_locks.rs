@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::args::{Connection, KeyArgs, ListArgs, ReleaseArgs, WatchArgs};
-use crate::complain;
+use crate::complaints::complain;
 use crate::table::{self, held_for, or_dash, rounded, seconds, shown};
 
 /// The longest search for locks with other prefixes, which reads all keys of a Redis server.

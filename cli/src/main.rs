@@ -8,20 +8,21 @@
 compile_error!("leasehold-cli needs a Unix system: it uses process groups and signals");
 
 mod args;
+mod complaints;
 mod doctor;
 mod exit_code;
 mod held_locks;
 mod run;
 mod table;
 
-use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Parser;
 
 use args::{Args, Command};
+use complaints::complain;
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
@@ -76,47 +77,4 @@ fn with_causes(error: &anyhow::Error) -> String {
     let mut texts: Vec<String> = error.chain().map(ToString::to_string).collect();
     texts.dedup();
     texts.join(": ")
-}
-
-/// Prints an error, without the passwords of URLs in it: a URL may be in a wrong place of the command line.
-fn complain(error: impl Display) {
-    let text = without_passwords(&error.to_string());
-    // Nothing can be done if the error output is closed.
-    let _closed = io::stderr().write_all(text.as_bytes());
-}
-
-/// Replaces the user and the password of each URL in `text`.
-fn without_passwords(text: &str) -> String {
-    let mut parts = text.split("://");
-    let mut shown = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let ends = |c: char| c.is_whitespace() || "'\"`".contains(c);
-        let (url, rest) = part.split_at(part.find(ends).unwrap_or(part.len()));
-        shown.push_str("://");
-        match url.rsplit_once('@') {
-            Some((_login, host)) => shown.extend(["…@", host]),
-            None => shown.push_str(url),
-        }
-        shown.push_str(rest);
-    }
-    shown
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_passwords;
-
-    #[test]
-    fn errors_do_not_show_the_passwords_of_urls() {
-        for (text, shown) in [
-            ("no URL, me@host", "no URL, me@host"),
-            ("'redis://me:secret@a:1/0' found", "'redis://…@a:1/0' found"),
-            (
-                "redis://a and x://u:p@q@b\nend",
-                "redis://a and x://…@b\nend",
-            ),
-        ] {
-            assert_eq!(without_passwords(text), shown);
-        }
-    }
 }

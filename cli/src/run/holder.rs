@@ -18,7 +18,8 @@ use super::deadline::{Deadline, now};
 use super::processes::{Processes, adopt_orphans};
 use super::signals::{self, Signals};
 use crate::args::{OnLoss, RunArgs};
-use crate::{complain, exit_code, with_causes};
+use crate::complaints::{self, complain};
+use crate::{exit_code, with_causes};
 
 /// How long the process waits for the confirmation of a release after a failure.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -32,21 +33,22 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<u8> {
         signal = signals.next_ending() => return of_signal(signal),
         connected = args.connection.connect_within(wait, args.label.as_deref()) => connected?,
     };
-    let code = tokio::select! {
-        signal = signals.next_ending() => of_signal(signal),
+    let ended = tokio::select! {
+        signal = signals.next_ending() => of_signal(signal).map(|code| (code, None)),
         acquired = acquire(&locks, &args) => match acquired {
             Ok(guard) => hold(&args, guard, signals).await,
-            Err(error) if error.is_busy() && args.skip => Ok(0),
-            Err(error) if error.is_busy() => {
-                complain(format_args!("leasehold: {error}\n"));
-                Ok(args.conflict_exit_code)
-            }
+            Err(error) if error.is_busy() && args.skip => Ok((0, None)),
+            Err(error) if error.is_busy() => Ok((args.conflict_exit_code, Some(error.to_string()))),
             Err(error) => Err(error.into()),
         },
     };
     // If the backend does not confirm a release in this time, the lock is free when its lease ends.
     let _unconfirmed = timeout(RELEASE_TIMEOUT, locks.shutdown()).await;
-    code
+    let (code, problem) = ended?;
+    if let Some(problem) = problem {
+        complain(format_args!("leasehold: {problem}\n"));
+    }
+    Ok(code)
 }
 
 async fn acquire(locks: &LockManager, args: &RunArgs) -> Result<LockGuard, Error> {
@@ -79,14 +81,18 @@ enum Outcome {
     NotStarted(io::Error),
 }
 
-/// Runs the command while `guard` holds the lock, and returns the exit code.
-async fn hold(args: &RunArgs, guard: LockGuard, mut signals: Signals) -> anyhow::Result<u8> {
+/// Runs the command while `guard` holds the lock. Returns the exit code and the problem to report.
+async fn hold(
+    args: &RunArgs,
+    guard: LockGuard,
+    mut signals: Signals,
+) -> anyhow::Result<(u8, Option<String>)> {
     let supervisor = start_supervisor(args, &guard).context("cannot start the supervisor")?;
     let mut loss = None;
     let outcome = watch(args, &guard, supervisor, &mut signals, &mut loss).await;
     let (code, problem) = match outcome {
         Outcome::Ended(code) => match (loss, guard.release().await) {
-            (None, Ok(())) => return Ok(code),
+            (None, Ok(())) => return Ok((code, None)),
             (Some(lost), _) | (None, Err(Error::Lost(lost))) => (
                 exit_code::LOST,
                 format!("{lost}; the command was not ended"),
@@ -110,8 +116,7 @@ async fn hold(args: &RunArgs, guard: LockGuard, mut signals: Signals) -> anyhow:
             (exit_code::of_start_error(&error), problem)
         }
     };
-    complain(format_args!("leasehold: {problem}\n"));
-    Ok(code)
+    Ok((code, Some(problem)))
 }
 
 fn start_supervisor(args: &RunArgs, guard: &LockGuard) -> io::Result<(Pid, Channel)> {
@@ -180,7 +185,7 @@ async fn watch(
                 match message {
                     Some(ToHolder::Started(pid)) if !args.foreground => processes.group = Pid::from_raw(pid),
                     Some(ToHolder::Started(_)) => {}
-                    Some(ToHolder::StoppedByTerminal) => complain(
+                    Some(ToHolder::StoppedByTerminal) => complaints::send(
                         "leasehold: the command was stopped, because it uses the terminal; run it with --foreground\n",
                     ),
                     Some(ToHolder::NotStarted(error)) => {

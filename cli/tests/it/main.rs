@@ -13,4 +13,5 @@ mod program;
 mod rounds;
 mod supervision;
 mod terminal;
+mod unread_errors;
 mod writer;

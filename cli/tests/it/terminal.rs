@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use leasehold::LockManager;
 use leasehold_testkit::processes::Process;
@@ -14,6 +15,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::program::{PATIENCE, until};
+use crate::unread_errors::full_pipe;
 
 /// The size of the terminal.
 const SIZE: Winsize = Winsize {
@@ -41,6 +43,11 @@ impl Terminal {
     }
 
     fn of(server: &RedisServer, arguments: &[&str]) -> Self {
+        Self::with_errors_to(None, server, arguments)
+    }
+
+    /// Starts the program with another standard error than the terminal.
+    fn with_errors_to(errors: Option<Stdio>, server: &RedisServer, arguments: &[&str]) -> Self {
         let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&control).unwrap();
         unlockpt(&control).unwrap();
@@ -67,7 +74,7 @@ impl Terminal {
             .env("LEASEHOLD_URL", server.url())
             .stdin(open())
             .stdout(open())
-            .stderr(open());
+            .stderr(errors.unwrap_or_else(open));
         let process = Process::start(command).unwrap();
         let control = File::from(control);
         let (sender, lines) = mpsc::channel();
@@ -124,6 +131,28 @@ async fn a_command_in_the_background_that_reads_from_the_terminal_is_reported() 
     terminal.keyboard.write_all(b"\x03").unwrap();
     let code = terminal.code().await;
     assert_eq!(code, Some(130));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_that_nobody_reads_does_not_delay_the_renewal() {
+    let server = RedisServer::start().await.unwrap();
+    let locks = LockManager::connect(&server.url()).await.unwrap();
+    let (_unread, errors) = full_pipe();
+    let run = ["run", "--key", "k", "--ttl", "1s", "--"];
+    let arguments = [&run[..], &["sh", "-c", "read line; exit 5"]].concat();
+    let mut terminal = Terminal::with_errors_to(Some(errors), &server, &arguments);
+    let (mut renewals, mut left) = (0, Duration::MAX);
+    while renewals < 6 {
+        let now_left = locks.inspect("k").await.unwrap().expires_in;
+        if let Some(now_left) = now_left {
+            renewals += u32::from(now_left > left);
+            left = now_left;
+        }
+        assert_eq!(terminal.process.ended().unwrap(), None);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    terminal.keyboard.write_all(b"\x03").unwrap();
+    assert_eq!(terminal.code().await, Some(130));
 }
 
 #[tokio::test(flavor = "multi_thread")]
