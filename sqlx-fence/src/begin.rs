@@ -145,8 +145,9 @@ impl<'p, DB: FencedDatabase> Begin<'p, DB> {
     /// On Postgres the limit applies to every other lock in this transaction, too. On `MySQL` and `MariaDB` the limit
     /// is rounded up to whole seconds.
     ///
-    /// To end the transaction of a paused holder, set `idle_in_transaction_session_timeout` (Postgres) or
-    /// `idle_transaction_timeout` (`MariaDB`).
+    /// A paused holder keeps the row locked beyond its lease. To end its transaction, set
+    /// `idle_in_transaction_session_timeout` (Postgres) or `idle_transaction_timeout` (`MariaDB`) for the sessions of the
+    /// pool. Leasehold does not set it, because it would also end the transaction of a live holder that is idle for longer.
     pub const fn lock_timeout(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self

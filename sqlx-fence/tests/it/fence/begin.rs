@@ -3,12 +3,14 @@
 use std::time::{Duration, Instant};
 
 use leasehold_sqlx::{Error, Isolation};
+use sqlx::mysql::MySqlPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode};
 use sqlx::{MySqlPool, PgPool, SqlitePool};
 
 use crate::fence::tools::{fence, mariadb, postgres};
 
 const LIMIT: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs the same checks on each database.
 macro_rules! begin {
@@ -247,4 +249,36 @@ async fn concurrent_begins_on_one_new_resource_all_succeed() {
             crowd!(mariadb, level);
         }
     }
+}
+
+/// The first holder is stopped in its transaction, with a limit for idle transactions. The next one waits until then.
+macro_rules! idle_limit {
+    ($limited:expr, $pool:expr) => {{
+        let mut stopped = fence(1).begin(&$limited, "account:1").await.unwrap();
+        let next = fence(2).begin(&$pool, "account:1").lock_timeout(PATIENCE);
+        next.await.unwrap().commit().await.unwrap();
+        let late = sqlx::query("UPDATE items SET amount = 1 WHERE id = 1");
+        assert!(late.execute(&mut *stopped).await.is_err());
+    }};
+}
+
+#[tokio::test]
+async fn idle_limit_of_postgres_ends_the_claim_of_a_stopped_holder() {
+    let (_server, pool) = postgres().await;
+    let options = (*pool.connect_options()).clone();
+    let options = options.options([("idle_in_transaction_session_timeout", "300ms")]);
+    idle_limit!(PgPool::connect_lazy_with(options), pool);
+}
+
+#[tokio::test]
+async fn idle_limit_of_mariadb_ends_the_claim_of_a_stopped_holder() {
+    let (_server, pool) = mariadb().await;
+    let limited = MySqlPoolOptions::new().after_connect(|connection, _| {
+        Box::pin(async move {
+            let set = sqlx::raw_sql("SET SESSION idle_transaction_timeout = 1");
+            set.execute(connection).await.map(drop)
+        })
+    });
+    let limited = limited.connect_lazy_with((*pool.connect_options()).clone());
+    idle_limit!(limited, pool);
 }
