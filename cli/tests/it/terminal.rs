@@ -141,13 +141,12 @@ async fn a_report_that_nobody_reads_does_not_delay_the_renewal() {
     let run = ["run", "--key", "k", "--ttl", "1s", "--"];
     let arguments = [&run[..], &["sh", "-c", "read line; exit 5"]].concat();
     let mut terminal = Terminal::with_errors_to(Some(errors), &server, &arguments);
-    let (mut renewals, mut left) = (0, Duration::MAX);
+    let (mut renewals, mut left) = (0, None);
     while renewals < 6 {
         let now_left = locks.inspect("k").await.unwrap().expires_in;
-        if let Some(now_left) = now_left {
-            renewals += u32::from(now_left > left);
-            left = now_left;
-        }
+        assert!(left.is_none() || now_left.is_some(), "the lease has ended");
+        renewals += u32::from(left.is_some() && now_left > left);
+        left = now_left;
         assert_eq!(terminal.process.ended().unwrap(), None);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
