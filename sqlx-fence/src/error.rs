@@ -193,6 +193,13 @@ pub enum Error {
     Sqlx(#[source] sqlx::Error),
 }
 
+impl Error {
+    /// Returns an error if a lock has ended.
+    pub(crate) fn if_lost(end: Option<Lost>) -> Result<(), Self> {
+        end.map_or(Ok(()), |lost| Err(Self::Lost(lost)))
+    }
+}
+
 pub(crate) const READ_ONLY: &str = "the database takes no writes, so nothing was written: its server is a replica, was \
      the primary before a switchover, or is read-only by a setting; connect to the primary";
 

@@ -66,7 +66,7 @@ impl<DB: LockDatabase> LockedTransaction<DB> {
     ///
     /// A dropped call has committed everything or nothing.
     pub async fn commit(self) -> Result<(), Error> {
-        self.lock.check().map_err(Error::Lost)?;
+        Error::if_lost(self.lock.end())?;
         let claim = self.lock.claim();
         let conflict = match DB::commit(self.tx, claim).await {
             Ok(true) => return Ok(()),
@@ -185,7 +185,7 @@ impl<DB: LockDatabase> LockedBegin<'_, DB> {
             let key = claim.key.to_string();
             return Err(Error::NotExclusive { key });
         }
-        self.lock.check().map_err(Error::Lost)?;
+        Error::if_lost(self.lock.end())?;
         let (pool, statement) = (self.pool.clone(), DB::begin(self.isolation, None));
         let begin = async move {
             let tx = pool.begin_with(AssertSqlSafe(statement)).await?;
@@ -193,7 +193,7 @@ impl<DB: LockDatabase> LockedBegin<'_, DB> {
         };
         let (tx, pool) = to_its_end(begin).await?;
         // The wait for a connection may have been longer than the lease.
-        self.lock.check().map_err(Error::Lost)?;
+        Error::if_lost(self.lock.end())?;
         let lock = self.lock;
         Ok(LockedTransaction { tx, pool, lock })
     }

@@ -111,12 +111,16 @@ impl<K: Kind> LockHandle<K> {
     ///
     /// # Errors
     ///
-    /// Returns [`Lost`] with the reason if the lock has ended. A release is one of the reasons.
-    pub fn check(&self) -> Result<(), Lost> {
-        match self.lease.validity() {
-            Ok(_) => Ok(()),
-            Err(reason) => Err(self.lease.lost(reason)),
-        }
+    /// Returns [`Error::Lost`] with the reason if the lock has ended. A release is one of the reasons.
+    pub fn check(&self) -> Result<(), Error> {
+        self.end().map_or(Ok(()), |lost| Err(lost.into()))
+    }
+
+    /// Returns how the lock ended, as [`ended`](Self::ended) does, or `None` while the lock is held.
+    #[must_use]
+    pub fn end(&self) -> Option<Lost> {
+        let reason = self.lease.validity().err()?;
+        Some(self.lease.lost(reason))
     }
 
     /// Resolves when the lock ends, and returns the reason. A release is one of the reasons:

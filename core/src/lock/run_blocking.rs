@@ -64,7 +64,7 @@ impl<K: Kind> LockGuard<K> {
         E: From<Error> + Send + 'static,
     {
         let lock = self.handle();
-        lock.check().map_err(Error::from)?;
+        lock.check().map_err(E::from)?;
         on_thread(move || run_in_scope(lock, body)).await?
     }
 }

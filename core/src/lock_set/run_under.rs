@@ -4,7 +4,7 @@ use std::future::Future;
 
 use super::{LockSetGuard, LockSetHandle};
 use crate::lock::run_under::RunGuard;
-use crate::{Error, Lost};
+use crate::{Error, LockHandle, Lost};
 
 impl RunGuard for LockSetGuard {
     type Handle = LockSetHandle;
@@ -24,7 +24,7 @@ impl RunGuard for LockSetGuard {
 
     async fn release(self) -> Option<Lost> {
         let handle = self.handle();
-        let mut ends = handle.handles().iter().filter_map(|it| it.check().err());
+        let mut ends = handle.handles().iter().filter_map(LockHandle::end);
         if let Some(lost) = ends.find(|lost| !lost.reason.is_voluntary()) {
             return Some(lost);
         }

@@ -106,7 +106,7 @@ fn seen(max_runs: usize) -> HashSet<(bool, Option<EndReason>, u64)> {
             for _ in 0..3 {
                 sleep(LONG).await;
             }
-            reason.set(guard.handle().check().err().map(|lost| lost.reason));
+            reason.set(guard.handle().end().map(|lost| lost.reason));
             guard.release().await
         });
         let cancelled = end.await.is_none();

@@ -187,17 +187,42 @@ async fn a_lost_lock_stays_the_current_one_and_its_check_fails() {
         .scope(async {
             current()?.check()?;
             guard.simulate_loss();
-            Ok::<_, Error>((current()?.token(), current()?.check()))
+            Ok::<_, Error>((current()?.token(), current()?.end()))
         })
         .await;
-    let (token, checked) = found.unwrap();
+    let (token, ended) = found.unwrap();
     assert_eq!(token, guard.token());
-    assert_eq!(checked.unwrap_err().key.name(), "a");
+    assert_eq!(ended.unwrap().key.name(), "a");
 
     let released = locks.lock("b").acquire().await.unwrap();
     let handle = released.handle();
     released.release().await.unwrap();
-    assert_eq!(handle.check().unwrap_err().reason, EndReason::Released);
+    assert_eq!(handle.end().unwrap().reason, EndReason::Released);
+}
+
+/// One `From<leasehold::Error>` is enough for each `?`.
+#[tokio::test]
+async fn a_check_of_the_lock_returns_the_error_of_the_library() {
+    #[derive(Debug)]
+    struct AppError(Error);
+
+    impl From<Error> for AppError {
+        fn from(error: Error) -> Self {
+            Self(error)
+        }
+    }
+
+    async fn work(lock: LockHandle) -> Result<(), AppError> {
+        lock.check()?;
+        Ok(())
+    }
+
+    let locks = LockManager::in_process();
+    let guard = locks.lock("k").acquire().await.unwrap();
+    work(guard.handle()).await.unwrap();
+    guard.simulate_loss();
+    let AppError(error) = work(guard.handle()).await.unwrap_err();
+    assert!(matches!(error, Error::Lost(_)), "{error}");
 }
 
 #[cfg(feature = "macros")]

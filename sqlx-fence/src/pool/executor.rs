@@ -20,7 +20,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
         };
         let mut connection = self.pool.acquire().await?;
         // The wait for a connection may have been longer than the lease.
-        lock.check().map_err(Error::Lost)?;
+        Error::if_lost(lock.end())?;
         // Another user of the connection may have set the variable.
         let written = ready.run_bound(&mut connection, &mut None).await?;
         Ok(Either::Right(written))

@@ -56,7 +56,7 @@ impl Tables {
             (None, Some(claimed)) => claimed.clone(),
             (None, None) => current_lock()?,
         };
-        lock.check().map_err(Error::Lost)?;
+        Error::if_lost(lock.end())?;
         Ok(lock)
     }
 

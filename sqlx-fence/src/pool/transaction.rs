@@ -139,12 +139,12 @@ impl<'p, DB: FencedDatabase> FencedBegin<'p, DB> {
             Some(key) => current_lock_by_key(key)?,
             None => current_lock()?,
         };
-        lock.check().map_err(Error::Lost)?;
+        Error::if_lost(lock.end())?;
         let mut begin = Begin::new(lock.token(), self.pool, lock.key().to_owned());
         begin.isolation = self.isolation;
         let tx = begin.lock_timeout(self.limit).await?;
         // The waits for a connection and for the claim may have been longer than the lease.
-        if let Err(lost) = lock.check() {
+        if let Some(lost) = lock.end() {
             // Ignore an error of the rollback, because the transaction is then not committed either.
             drop(tx.rollback().await);
             return Err(Error::Lost(lost));
