@@ -1,7 +1,7 @@
 //! Emits events to `tracing`, and with the feature `metrics` to the `metrics` crate. The names are public API: the
 //! crate's documentation lists them, and tests check them.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::time::Duration;
 
 use tracing::{Span, field};
@@ -126,6 +126,22 @@ pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
                 error = error as &dyn std::error::Error,
             },
             "notifications are not available; polling instead"
+        );
+    });
+}
+
+pub(crate) fn held_by_same_manager(attempt: &Attempt, acquired_at: &Location<'_>) {
+    tell(|| {
+        event!(
+            warn,
+            "leasehold.held_by_same_manager",
+            {
+                lock.key = attempt.key.name(),
+                lock.owner = %attempt.owner,
+                lock.label = attempt.owner.label(),
+                acquired_at = %format_args!("{}:{}", acquired_at.file(), acquired_at.line()),
+            },
+            "an acquire waits for a lock that this manager holds"
         );
     });
 }

@@ -1,5 +1,6 @@
 //! The options of a lock, and their validation.
 
+use std::panic::Location;
 use std::time::Duration;
 
 use super::label::{self, MAX_LABEL_BYTES};
@@ -64,6 +65,8 @@ pub(crate) struct LockOptions {
     pub(crate) report_holder: bool,
     /// The name of the lock in metrics and spans.
     pub(crate) name: Option<&'static str>,
+    /// Where the user's code acquires the lock.
+    pub(crate) place: Option<&'static Location<'static>>,
 }
 
 impl Default for LockOptions {
@@ -79,6 +82,7 @@ impl Default for LockOptions {
             outlasts_outages: false,
             report_holder: false,
             name: None,
+            place: None,
         }
     }
 }

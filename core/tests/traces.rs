@@ -207,6 +207,40 @@ async fn spans_and_events_have_stable_names_and_fields() {
         ("leasehold.lost", "lock.label", "api-7"),
     ]);
     annotated(&locks, &traces).await;
+    a_task_waits_for_its_own_guard(&traces).await;
+}
+
+/// Checks that a wait for a lock of the same manager is reported once, after two seconds. Other waits are not reported.
+async fn a_task_waits_for_its_own_guard(traces: &Traces) {
+    const NAME: &str = "leasehold.held_by_same_manager";
+    let count = || {
+        traces
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|it| it.0 == NAME)
+            .count()
+    };
+    let world = InProcess::new();
+    let (locks, other) = (LockManager::new(world.clone()), LockManager::new(world));
+    let (_guard, line) = (locks.lock("order:47").acquire().await.unwrap(), line!());
+    let _permit = locks.semaphore("uploads", 1).acquire().await.unwrap();
+    let wait = async |locks: &LockManager, millis| {
+        let lock = locks.lock("order:47").wait(Duration::from_millis(millis));
+        lock.acquire().await.unwrap_err()
+    };
+    wait(&locks, 1_999).await;
+    wait(&other, 60_000).await;
+    let permits = locks.semaphore("uploads", 1).wait(Duration::from_secs(3));
+    permits.acquire().await.unwrap_err();
+    assert_eq!(count(), 0);
+    wait(&locks, 60_000).await;
+    assert_eq!(count(), 1);
+    traces.assert_have(&[
+        (NAME, "lock.key", "order:47"),
+        (NAME, "acquired_at", &format!("{}:{line}", file!())),
+    ]);
 }
 
 /// Checks the name that the attribute sets, also for several keys and for `once`, and the event of a skipped call.

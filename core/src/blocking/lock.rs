@@ -59,6 +59,7 @@ impl<K: Kind> Lock<K> {
     /// # Errors
     ///
     /// Returns the errors of [`Lock::acquire`](crate::Lock::acquire), and [`Error::Blocking`] inside an async runtime.
+    #[track_caller]
     pub fn acquire(self) -> Result<LockGuard<K>, Error> {
         let guard = self.runtime.block_on(self.lock.acquire())??;
         Ok(LockGuard::new(guard, self.runtime))
@@ -70,6 +71,7 @@ impl<K: Kind> Lock<K> {
     ///
     /// Returns the errors of [`Lock::try_acquire`](crate::Lock::try_acquire), and [`Error::Blocking`] inside an async
     /// runtime.
+    #[track_caller]
     pub fn try_acquire(self) -> Result<Option<LockGuard<K>>, Error> {
         let guard = self.runtime.block_on(self.lock.try_acquire())??;
         Ok(guard.map(|guard| LockGuard::new(guard, self.runtime)))

@@ -51,16 +51,19 @@ impl LockManager {
     }
 
     /// Returns the lock on `key`: see [`LockManager::lock`](crate::LockManager::lock).
+    #[track_caller]
     pub fn lock(&self, key: impl AsRef<str>) -> Lock {
         Lock::new(self.locks.lock(key), &self.runtime)
     }
 
     /// Returns the read-write lock on `key`: see [`LockManager::rw_lock`](crate::LockManager::rw_lock).
+    #[track_caller]
     pub fn rw_lock(&self, key: impl AsRef<str>) -> RwLock {
         RwLock::new(self.locks.rw_lock(key), &self.runtime)
     }
 
     /// Returns a semaphore on `key`: see [`LockManager::semaphore`](crate::LockManager::semaphore).
+    #[track_caller]
     pub fn semaphore(&self, key: impl AsRef<str>, permits: u32) -> Lock<Permits> {
         Lock::new(self.locks.semaphore(key, permits), &self.runtime)
     }

@@ -15,6 +15,7 @@ mod shutdown;
 mod timeout;
 
 use std::fmt;
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -25,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::Key;
 use super::backend::Backend;
 use super::clock::LeaseInstant;
 use super::options::Limits;
@@ -150,6 +152,17 @@ impl Engine {
         let leases = watchdogs.iter().map(|(_, watchdog)| watchdog.leases());
         leases.flatten().collect()
     }
+
+    /// Returns where this manager acquired the lock on `key`, if it holds the lock. Ignores permits, because tasks of one
+    /// process usually share a semaphore.
+    pub(crate) fn own_hold(&self, key: &Key) -> Option<&'static Location<'static>> {
+        let mut leases = self.watched().into_iter();
+        leases.find_map(|lease| {
+            let claim = &lease.claim;
+            let holds = claim.mode.has_token() && claim.key == *key && lease.validity().is_ok();
+            lease.place.filter(|_| holds)
+        })
+    }
 }
 
 impl fmt::Debug for Engine {
@@ -167,9 +180,9 @@ impl fmt::Debug for Engine {
 mod tests {
     use super::release::PendingRelease;
     use super::*;
+    use crate::EndReason;
     use crate::backend::InProcess;
     use crate::options::LockOptions;
-    use crate::{EndReason, Key};
 
     #[test]
     fn watchdogs_of_ended_runtimes_are_removed() {

@@ -15,6 +15,7 @@ mod release;
 mod stale;
 mod with_causes;
 
+use std::panic::Location;
 use std::time::Duration;
 
 use super::{InvalidKey, InvalidOption, InvalidToken, Key, Lost, LostInBody};
@@ -76,7 +77,7 @@ pub(crate) use with_causes::WithCauses;
 #[non_exhaustive]
 pub enum Error {
     /// The lock was busy for the whole wait.
-    #[error("acquiring `{key}` timed out: it was still locked after {waited:?}{}", by(holder.as_deref()))]
+    #[error("acquiring `{key}` timed out: it was still locked after {waited:?}{}{}", by(holder.as_deref()), here(*acquired_at))]
     TimedOut {
         /// The key of the lock.
         key: Key,
@@ -85,6 +86,10 @@ pub enum Error {
         /// The label of the holder, or its id if it does not have a label. `None` unless the lock has the option
         /// [`report_holder`](crate::Lock::report_holder), and if the lock had become free in the meantime.
         holder: Option<Box<str>>,
+        /// Where this manager acquired the lock; `None` if this manager does not hold the lock, or did not wait for it.
+        /// For an annotated function or a layer, this is a place in Leasehold's code. If your own task holds the lock,
+        /// release its guard first, or use a [`reentrant`](crate::Lock::reentrant) lock.
+        acquired_at: Option<&'static Location<'static>>,
     },
     /// The manager was shut down.
     #[error("acquiring `{key}` failed: the lock manager is shut down")]
@@ -208,7 +213,7 @@ pub enum Error {
         "this process has a default lock manager already; set it once, at startup, and use `as_default` elsewhere"
     )]
     DefaultAlreadySet,
-    /// The task holds no lock whose token can be used.
+    /// No lock whose token can be used is current: see [`NoCurrentLockError`].
     #[error(transparent)]
     NoCurrentLock(#[from] NoCurrentLockError),
     /// The result of `once` cannot be recorded or read, or the body of another caller failed.
@@ -226,6 +231,17 @@ pub enum Error {
 /// Returns the end of a message, which names the holder of a lock.
 fn by(holder: Option<&str>) -> String {
     holder.map_or_else(String::new, |holder| format!(", by {holder}"))
+}
+
+/// Returns the end of a message about a lock that the caller's own manager holds.
+fn here(acquired_at: Option<&Location<'_>>) -> String {
+    acquired_at.map_or_else(String::new, |place| {
+        format!(
+            "; it is held by this manager, acquired at {}:{}",
+            place.file(),
+            place.line()
+        )
+    })
 }
 
 impl Error {

@@ -2,14 +2,17 @@
 
 use crate::Key;
 
-/// The current task holds no lock whose token can be used.
+/// No lock whose token can be used is current. A lock is current inside its `run` and `scope`, in annotated functions, and
+/// under layers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NoCurrentLockError {
-    /// The task holds no lock.
+    /// No lock is current: this call is not inside `run` or `scope` of a lock, an annotated function or a layer. A guard
+    /// alone does not make its lock current.
     #[error(
-        "this task holds no lock: acquire one and work inside its `run`; in a spawned task, run the future inside \
-         `current_lock()?.scope(future)`, called before the spawn"
+        "no lock is current here: work inside `run` or `scope` of a lock, an annotated function or a `LockLayer`, because \
+         a guard alone does not count; in a spawned task, run the future inside `current_lock()?.scope(future)`, called \
+         before the spawn"
     )]
     NotHeld,
     /// The task holds only permits of a semaphore.
@@ -29,9 +32,9 @@ pub enum NoCurrentLockError {
         /// The key of the lock.
         key: Key,
     },
-    /// The task holds no lock on this key.
+    /// No lock on this key is current.
     #[error(
-        "this task holds no lock on `{key}`, but on {}: lock `{key}`, or use another key",
+        "the current locks are not on `{key}`, but on {}: work inside `run` of a lock on `{key}`, or use another key",
         list(held)
     )]
     OtherKeys {

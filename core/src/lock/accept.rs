@@ -71,6 +71,6 @@ impl<K: Kind> IntoFuture for Accept<K> {
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(self.0.acquire())
+        Box::pin(self.0.take(true))
     }
 }

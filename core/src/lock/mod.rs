@@ -18,6 +18,7 @@ pub(crate) mod self_deadlock;
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
+use std::panic::Location;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -158,6 +159,7 @@ impl Lock<Permits> {
 }
 
 impl<K: Kind> Lock<K> {
+    #[track_caller]
     pub(crate) fn new(
         engine: Arc<Engine>,
         key: Result<Key, InvalidKey>,
@@ -169,7 +171,11 @@ impl<K: Kind> Lock<K> {
             key: key.map_err(Box::new),
             handover: None,
             scope: None,
-            options: LockOptions { mode, ..options },
+            options: LockOptions {
+                mode,
+                place: Some(Location::caller()),
+                ..options
+            },
             kind: PhantomData,
         }
     }
@@ -202,7 +208,9 @@ impl<K: Kind> Lock<K> {
     /// # Panics
     ///
     /// Panics if the tokio runtime was built without `enable_time`.
-    pub fn acquire(self) -> impl Future<Output = Result<LockGuard<K>, Error>> + Send + use<K> {
+    #[track_caller]
+    pub fn acquire(mut self) -> impl Future<Output = Result<LockGuard<K>, Error>> + Send + use<K> {
+        self.options.place = Some(Location::caller());
         self.take(true)
     }
 
@@ -220,9 +228,11 @@ impl<K: Kind> Lock<K> {
     /// # Panics
     ///
     /// Panics if the tokio runtime was built without `enable_time`.
+    #[track_caller]
     pub fn try_acquire(
-        self,
+        mut self,
     ) -> impl Future<Output = Result<Option<LockGuard<K>>, Error>> + Send + use<K> {
+        self.options.place = Some(Location::caller());
         self.take(false).map(|taken| match taken {
             Ok(guard) => Ok(Some(guard)),
             Err(Error::TimedOut { .. }) => Ok(None),
@@ -330,7 +340,7 @@ impl<K: Releasable> Lock<K> {
         self,
         body: impl AsyncFnOnce(LockHandle<K>) -> Result<T, E>,
     ) -> Result<T, E> {
-        run_under(self.acquire().await?, body).await
+        run_under(self.take(true).await?, body).await
     }
 }
 

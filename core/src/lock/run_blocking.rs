@@ -95,7 +95,7 @@ impl<K: Releasable> Lock<K> {
         T: Send + 'static,
         E: From<Error> + Send + 'static,
     {
-        let guard = self.acquire().await?;
+        let guard = self.take(true).await?;
         let lock = guard.handle();
         // The thread owns the guard, so that the lock stays held even if this future is dropped.
         let (guard, output) = on_thread(move || {

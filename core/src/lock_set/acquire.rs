@@ -6,6 +6,7 @@
 //! releases the rest, and waits for the busy lock. So a waiter holds only locks with smaller names than the lock it
 //! waits for, and waiters cannot form a cycle.
 
+use std::panic::Location;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -114,7 +115,8 @@ impl<'a> MultiAcquire<'a> {
         let wanted = &self.wanted[self.held.len()];
         let wait = self.give_up.map(LeaseInstant::remaining);
         if wait.is_some_and(|wait| wait.is_zero()) {
-            return Err(self.timed_out(&wanted.key));
+            let acquired_at = self.engine.own_hold(&wanted.key);
+            return Err(self.timed_out(&wanted.key, acquired_at));
         }
         self.has_waited = true;
         let options = LockOptions {
@@ -163,16 +165,19 @@ impl<'a> MultiAcquire<'a> {
     /// Returns the same error, with the waiting time of the whole set.
     fn over_all(&self, error: Error) -> Error {
         match error {
-            Error::TimedOut { key, .. } => self.timed_out(&key),
+            Error::TimedOut {
+                key, acquired_at, ..
+            } => self.timed_out(&key, acquired_at),
             other => other,
         }
     }
 
-    fn timed_out(&self, key: &Key) -> Error {
+    fn timed_out(&self, key: &Key, acquired_at: Option<&'static Location<'static>>) -> Error {
         Error::TimedOut {
             key: key.clone(),
             waited: LeaseInstant::now().since(self.started),
             holder: None,
+            acquired_at,
         }
     }
 }

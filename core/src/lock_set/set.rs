@@ -1,6 +1,7 @@
 //! A set of locks that is acquired as one.
 
 use std::future::Future;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -59,6 +60,7 @@ pub struct LockSet {
 }
 
 impl LockSet {
+    #[track_caller]
     pub(crate) fn new(
         engine: Arc<Engine>,
         keys: Result<Vec<Key>, InvalidKey>,
@@ -72,7 +74,10 @@ impl LockSet {
         Self {
             engine,
             keys,
-            options,
+            options: LockOptions {
+                place: Some(Location::caller()),
+                ..options
+            },
         }
     }
 

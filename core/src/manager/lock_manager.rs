@@ -213,6 +213,7 @@ impl LockManager {
     ///
     /// Both managers must have the same prefix; otherwise the future returns
     /// [`KeyProblem::OtherPrefix`](crate::KeyProblem::OtherPrefix). [`Accept`] lists the other errors.
+    #[track_caller]
     pub fn accept(&self, ticket: &HandoverTicket) -> Accept {
         let inner = &self.inner;
         let engine = Arc::clone(&inner.engine);

@@ -156,6 +156,7 @@ impl ReentrancyScope {
             key: wanted.key.clone(),
             waited: LeaseInstant::now().since(started),
             holder: None,
+            acquired_at: None,
         })?;
         // An accepted ticket has its own lease, so it does not use the lease that the scope holds.
         if wanted.handover.is_none()

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::future::pending;
+use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -233,4 +234,48 @@ async fn a_handle_returns_the_permit_count_and_the_permit_id() {
     let lost = handle.ended().await;
     assert_eq!(lost.token, None, "no fence takes what permits have");
     assert_eq!((lost.key.name(), lost.reason), ("a", EndReason::Released));
+}
+
+/// Returns the place in the error of an acquire that times out.
+async fn acquired_at(locks: &LockManager, key: &str) -> Option<u32> {
+    let waiting = locks.lock(key).wait(Duration::from_secs(1)).acquire();
+    let error = waiting.await.unwrap_err();
+    let Error::TimedOut { acquired_at, .. } = error else {
+        panic!("{error}")
+    };
+    let message = acquired_at.map_or_else(String::new, |place| {
+        format!("by this manager, acquired at {}:{}", file!(), place.line())
+    });
+    assert!(error.to_string().ends_with(&message), "{error}");
+    acquired_at.map(Location::line)
+}
+
+#[tokio::test(start_paused = true)]
+async fn timed_out_names_the_place_where_the_same_manager_acquired_the_lock() {
+    let world = InProcess::new();
+    let (locks, other) = (LockManager::new(world.clone()), LockManager::new(world));
+    let lock = locks.lock("a");
+    let (guard, line) = (lock.acquire().await.unwrap(), line!());
+    assert_eq!(acquired_at(&locks, "a").await, Some(line));
+    assert_eq!(acquired_at(&other, "a").await, None);
+    let set = locks.lock_all(["a", "b"]).wait(Duration::from_secs(1));
+    let timed_out = set.acquire().await.unwrap_err();
+    assert!(
+        matches!(timed_out, Error::TimedOut { acquired_at: Some(place), .. } if place.line() == line)
+    );
+    guard.release().await.unwrap();
+
+    let lock = locks.rw_lock("a").read();
+    let (_reader, line) = (lock.acquire().await.unwrap(), line!());
+    assert_eq!(acquired_at(&locks, "a").await, Some(line));
+
+    let (lock, line) = (locks.lock("b"), line!());
+    let body = lock.run(async |_| pending::<Result<(), Error>>().await);
+    let waiting = acquired_at(&locks, "b");
+    let found = tokio::select! {
+        biased;
+        _never = body => None,
+        found = waiting => found,
+    };
+    assert_eq!(found, Some(line));
 }

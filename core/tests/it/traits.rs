@@ -90,7 +90,7 @@ async fn common_types_and_futures_have_bounded_sizes() {
         ("LockManager", size_of::<LockManager>(), 8),
         ("LockHandle", size_of::<LockHandle>(), 8),
         ("LockGuard", size_of::<LockGuard>(), 16),
-        ("Lock", size_of::<Lock>(), 144),
+        ("Lock", size_of::<Lock>(), 152),
         ("acquire()", size_of_val(&lock.clone().acquire()), 1600),
         ("try_acquire()", size_of_val(&lock.try_acquire()), 1600),
         ("ended()", size_of_val(&guard.ended()), 256),

@@ -401,5 +401,8 @@ async fn grpc_calls_have_the_token_of_the_current_lock() {
 
     let refused = sent(current).unwrap_err();
     assert_eq!(refused.code(), tonic::Code::FailedPrecondition);
-    assert!(refused.message().contains("holds no lock"), "{refused}");
+    assert!(
+        refused.message().contains("no lock is current"),
+        "{refused}"
+    );
 }

@@ -55,6 +55,7 @@ async fn table() -> Vec<(Error, ProblemKind)> {
         .unwrap_err();
     let timed_out = Error::TimedOut {
         holder: None,
+        acquired_at: None,
         key: key(),
         waited: Duration::ZERO,
     };

@@ -1,5 +1,8 @@
 //! The loop of an acquire that waits: attempts, notifications and polls until the wait is over.
 
+use std::convert::Infallible;
+use std::future::pending;
+use std::panic::Location;
 use std::time::Duration;
 
 use super::attempt_guard::AttemptGuard;
@@ -19,6 +22,9 @@ const PROMPT: Duration = Duration::from_millis(1);
 /// notifications. More notifications count as noise.
 const HASTY_AT_MOST: u32 = 16;
 
+/// After this wait, the loop checks whether its own manager holds the lock.
+const UNTIL_OWN_HOLD_IS_REPORTED: Duration = Duration::from_secs(2);
+
 /// The state of one acquire that was not granted in its first step, over all its attempts.
 pub(crate) struct AcquireLoop<'a> {
     attempt_guard: AttemptGuard<'a>,
@@ -30,6 +36,8 @@ pub(crate) struct AcquireLoop<'a> {
     /// The reply to the first request, if it was immediate.
     first_answer: Option<Result<AttemptAnswer, BackendError>>,
     give_up: Option<LeaseInstant>,
+    /// When to check whether this manager holds the lock; `None` after the check. A candidate expects a long wait.
+    reports_own_hold: Option<LeaseInstant>,
     failing_since: Option<LeaseInstant>,
     backoff: Backoff,
     poll: Backoff,
@@ -53,6 +61,8 @@ impl<'a> AcquireLoop<'a> {
             first: Some(started),
             first_answer,
             give_up: options.wait.map(|wait| started.moment.after(wait)),
+            reports_own_hold: (!options.outlasts_outages)
+                .then(|| started.moment.after(UNTIL_OWN_HOLD_IS_REPORTED)),
             failing_since: None,
             backoff: Backoff::default(),
             poll: Backoff::default(),
@@ -95,7 +105,7 @@ impl<'a> AcquireLoop<'a> {
                     self.begin_another(wanted);
                 }
                 Ok(AttemptAnswer::Busy { .. }) if self.patience == BusyPolicy::None => {
-                    return Err(self.timed_out().into());
+                    return Err(self.timed_out(None).into());
                 }
                 Ok(AttemptAnswer::Busy { retry_after }) => {
                     self.failing_since = None;
@@ -143,6 +153,15 @@ impl<'a> AcquireLoop<'a> {
                 self.poll = Backoff::default();
             }
         };
+        let own_hold = async {
+            clock::at(self.reports_own_hold).await;
+            self.reports_own_hold = None;
+            let attempt = &self.attempt_guard.attempt;
+            if let Some(acquired_at) = engine.own_hold(&attempt.key) {
+                events::held_by_same_manager(attempt, acquired_at);
+            }
+            pending::<Infallible>().await
+        };
         tokio::select! {
             // In order, so that a run with paused time can be repeated exactly.
             biased;
@@ -150,18 +169,23 @@ impl<'a> AcquireLoop<'a> {
             () = engine.closed() => Err(self.attempt_guard.closed()),
             // The holder's runtime may have ended before its release. This task then continues the release.
             never = engine.backlog.keep_adopting() => match never {},
+            never = own_hold => match never {},
             () = clock::sleep_until(until) => match self.give_up {
-                Some(give_up) if give_up.has_passed() => Err(self.timed_out()),
+                Some(give_up) if give_up.has_passed() => {
+                    let acquired_at = engine.own_hold(&self.attempt_guard.attempt.key);
+                    Err(self.timed_out(acquired_at))
+                }
                 _ => Ok(()),
             },
         }
     }
 
-    fn timed_out(&self) -> Error {
+    fn timed_out(&self, acquired_at: Option<&'static Location<'static>>) -> Error {
         Error::TimedOut {
             key: self.attempt_guard.attempt.key.clone(),
             waited: LeaseInstant::now().since(self.started),
             holder: None,
+            acquired_at,
         }
     }
 

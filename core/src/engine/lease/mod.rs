@@ -2,6 +2,7 @@
 
 pub(crate) mod lease_end;
 
+use std::panic::Location;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub(crate) struct Lease {
     /// The address of the backend. An active held lock keeps its backend alive, so no other backend can have this
     /// address.
     backend: usize,
+    /// Where the user's code acquired the lock.
+    pub(super) place: Option<&'static Location<'static>>,
     renewal: AtomicBool,
     /// Wakes the tasks that wait for the end of the lease, if any. The token is cancelled after `state` was changed;
     /// only `state` decides whether the lease has ended.
@@ -68,7 +71,8 @@ impl Lease {
             end: None,
         };
         let backend = address(backend);
-        Self::with(claim, runtime, backend, options.renewal, sent, state)
+        let (place, renewal) = (options.place, options.renewal);
+        Self::with(claim, runtime, backend, place, renewal, sent, state)
     }
 
     /// Returns the lease of a claim that replaces this one, granted by a request sent at `sent`.
@@ -80,13 +84,15 @@ impl Lease {
             ..*self.state.lock()
         };
         let (runtime, renewal) = (self.runtime.clone(), self.is_renewed());
-        Self::with(claim, runtime, self.backend, renewal, sent, state)
+        let (backend, place) = (self.backend, self.place);
+        Self::with(claim, runtime, backend, place, renewal, sent, state)
     }
 
     fn with(
         claim: Claim,
         runtime: Runtime,
         backend: usize,
+        place: Option<&'static Location<'static>>,
         renewal: bool,
         since: LeaseInstant,
         state: LeaseState,
@@ -96,6 +102,7 @@ impl Lease {
             claim,
             runtime,
             backend,
+            place,
             renewal: AtomicBool::new(renewal),
             ended: OnceLock::new(),
             command: OnceLock::new(),

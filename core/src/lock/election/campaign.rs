@@ -73,7 +73,7 @@ where
     // The token is dropped after the guard, so a shutdown waits for the end of a term.
     let _in_progress = lock.engine.in_progress();
     loop {
-        let guard = lock.clone().acquire().await?;
+        let guard = lock.clone().take(true).await?;
         if let Some(output) = lead(guard, Arc::clone(&terms), body.clone()).await {
             return output;
         }
