@@ -133,7 +133,7 @@ pub(crate) fn wait_failed(attempt: &Attempt, error: &BackendError) {
 pub(crate) fn held_by_same_manager(attempt: &Attempt, acquired_at: &Location<'_>) {
     tell(|| {
         event!(
-            warn,
+            info,
             "leasehold.held_by_same_manager",
             {
                 lock.key = attempt.key.name(),

@@ -193,9 +193,10 @@
 //! [label](LockManagerBuilder::label) of the manager. Each event with the field `lock.owner` also has `lock.label`.
 //! Events:
 //!
-//! - `WARN`: `leasehold.lost` (also for each lock that is held at a shutdown), `.held_by_same_manager` (an acquire has
-//!   waited 2 s for a lock that its own manager holds since `acquired_at`), `.attempt_failed`, `.wait_failed`, `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.connect_failed` (of a connect that is
+//! - `WARN`: `leasehold.lost` (also for each lock that is held at a shutdown), `.attempt_failed`, `.wait_failed`,
+//!   `.renewal_failed`, `.release_failed`, `.cleanup_failed`, `.close_failed`, `.connect_failed` (of a connect that is
 //!   repeated), `.no_notifications`, `.evicting_server`, `.unfit_node`
+//! - `INFO`: `.held_by_same_manager` (an acquire has waited 2 s for a lock that its own manager acquired at `acquired_at`)
 //! - `DEBUG`: `.given_up`, `.released`, `.skipped`, `.elected`, `.term_ended` (of a leader, with its `outcome`)
 //! - `TRACE`: `.renewed`, `.cleaned_up`
 //!

@@ -212,16 +212,16 @@ async fn a_check_of_the_lock_returns_the_error_of_the_library() {
         }
     }
 
-    async fn work(lock: LockHandle) -> Result<(), AppError> {
+    fn work(lock: &LockHandle) -> Result<(), AppError> {
         lock.check()?;
         Ok(())
     }
 
     let locks = LockManager::in_process();
     let guard = locks.lock("k").acquire().await.unwrap();
-    work(guard.handle()).await.unwrap();
+    work(&guard.handle()).unwrap();
     guard.simulate_loss();
-    let AppError(error) = work(guard.handle()).await.unwrap_err();
+    let AppError(error) = work(&guard.handle()).unwrap_err();
     assert!(matches!(error, Error::Lost(_)), "{error}");
 }
 
