@@ -17,6 +17,9 @@ pub trait Place: Debug + Clone + Send + Sync + 'static {
     /// The time after which unconfirmed grants end by themselves. A history that takes longer is not checked.
     const LIMIT: Duration = Duration::MAX;
 
+    /// The same for grants after the end of a lease, from that end on.
+    const LIMIT_AFTER_EXPIRY: Duration = Duration::MAX;
+
     /// The type of the backend.
     type Backend: Backend;
 

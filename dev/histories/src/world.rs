@@ -24,6 +24,8 @@ const TTL: Duration = Duration::from_secs(600);
 pub(crate) struct World<P> {
     key: Key,
     begun: Instant,
+    /// When the first lease ended.
+    expired: Option<Instant>,
     /// Whether the attempts end with a recorded outcome.
     once: bool,
     attempts: Vec<Attempt>,
@@ -59,6 +61,7 @@ impl<P: Place> World<P> {
         Self {
             key: Key::new("", &name).unwrap(),
             begun: Instant::now(),
+            expired: None,
             once,
             attempts: Vec::new(),
             granted: Vec::new(),
@@ -73,7 +76,8 @@ impl<P: Place> World<P> {
 
     /// Returns whether leases may have ended by themselves.
     pub(crate) fn is_late(&self) -> bool {
-        self.begun.elapsed() > P::LIMIT
+        let expired = self.expired.map_or(Duration::ZERO, |at| at.elapsed());
+        self.begun.elapsed() > P::LIMIT || expired > P::LIMIT_AFTER_EXPIRY
     }
 
     /// Compares a result with the result of the model.
@@ -149,6 +153,7 @@ impl<P: Place> World<P> {
                 return Answer::Found(P::run(P::backend(0).force_release(&self.key)).unwrap());
             }
             Step::LeaseEnds(who) => {
+                self.expired.get_or_insert_with(Instant::now);
                 P::end_lease(&self.claim(who));
                 self.gives_up(who);
             }

@@ -73,7 +73,7 @@ use self::waiters::Waiters;
 /// - One waiter renews the positions of all about every 5 s, with two statements.
 ///
 /// The positions of a process that crashes expire after 15 s. A waiter that does not confirm a grant loses it after 2 s,
-/// or after 500 ms if the previous holder's lease had expired. The first process that polls then serves its own waiters,
+/// or after 1 s if the previous holder's lease had expired. The first process that polls then serves its own waiters,
 /// in their order, and the other positions expire after 2 s unless their processes renew them. So the next waiter waits
 /// for one grant, whatever the number of crashed waiters is. On Postgres, the release announces the grant, with a hash of
 /// the key, so that the processes poll when it ends.

@@ -18,7 +18,7 @@ pub(super) const fn timing() -> Timing {
     timing.waiter_lease = Duration::from_secs(15);
     timing.renew_after = Duration::from_secs(4);
     timing.refresh = Duration::from_secs(600);
-    timing.grant_after_expiry = Duration::from_millis(500);
+    timing.grant_after_expiry = Duration::from_secs(1);
     timing
 }
 

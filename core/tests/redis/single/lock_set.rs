@@ -87,7 +87,8 @@ async fn lock_pairs(
 ) -> Tally {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut tally = Tally::default();
-    while Instant::now() < until {
+    // On a busy machine, a task may acquire its first pair late.
+    while Instant::now() < until || tally.acquired == 0 {
         let pair = random.choose_multiple(KEYS, 2);
         let started = Instant::now();
         let acquire = locks.lock_all(&pair).acquire();
@@ -141,8 +142,7 @@ async fn sixteen_tasks_with_random_pairs_do_not_deadlock_or_leave_locks() {
     let mut sum = Tally::default();
     for task in tasks {
         let last = timeout(duration + Duration::from_secs(20), task).await;
-        let tally = last.expect("a deadlock").unwrap();
-        assert!(tally.acquired > 0, "each comes through");
+        let tally = last.expect("a task that never acquires").unwrap();
         sum.acquired += tally.acquired;
         sum.cancelled += tally.cancelled;
         sum.longest = sum.longest.max(tally.longest);

@@ -13,6 +13,9 @@ use tokio::time::sleep;
 /// A waiter must confirm its grant within two seconds.
 const LIMIT: Duration = Duration::from_millis(1_500);
 
+/// A waiter must confirm its grant after the end of a lease within one second.
+const LIMIT_AFTER_EXPIRY: Duration = Duration::from_millis(800);
+
 /// Longer than the resolution of the database's clock.
 const TICK: Duration = Duration::from_millis(2);
 
@@ -27,6 +30,8 @@ macro_rules! places {
                 const IS_LAZY: bool = false;
 
                 const LIMIT: Duration = LIMIT;
+
+                const LIMIT_AFTER_EXPIRY: Duration = LIMIT_AFTER_EXPIRY;
 
                 type Backend = SqlBackend<$database>;
 
