@@ -1,6 +1,7 @@
 //! The steps of a test run.
 
 use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::{Job, commands};
 use crate::error::Error;
@@ -130,7 +131,14 @@ fn manifests(workspace: &Workspace) -> Result<Vec<Job>, String> {
     let names: String = published(workspace)
         .map(|it| format!(" --package {}", it.name))
         .collect();
-    let mut package = cargo_job(&format!("package --allow-dirty{names}"));
+    // Cargo keeps the packages of a target folder as those of a registry, whose versions never change. So in a used folder
+    // it would compile packages with the code of an earlier run.
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let folder = format!("target/packages-{}", now.unwrap_or_default().as_nanos());
+    let mut package = cargo_job(&format!(
+        "package --allow-dirty --target-dir {folder}{names}"
+    ));
+    let remove = Job::new("rm", ["-r".to_owned(), folder]);
     package
         .env
         .push(("CARGO_PROFILE_DEV_DEBUG".to_owned(), "false".to_owned()));
@@ -142,7 +150,7 @@ fn manifests(workspace: &Workspace) -> Result<Vec<Job>, String> {
     };
     let members = workspace.members.iter().map(alone);
     let programs = readme(workspace)?;
-    Ok(members.chain([package]).chain(programs).collect())
+    Ok(members.chain([package, remove]).chain(programs).collect())
 }
 
 /// Returns the commands in the README, which run a program of the workspace.
