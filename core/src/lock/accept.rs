@@ -22,7 +22,7 @@ use crate::{Error, LockGuard, ReentrancyScope};
 /// # Cancel safety
 ///
 /// If the future is dropped, the manager undoes its request in the background. The backend may already have accepted
-/// the ticket.
+/// the ticket. If it has not, the ticket stays valid until its lease ends.
 #[derive(Debug)]
 #[must_use = "nothing is accepted until it is awaited"]
 pub struct Accept<K: Kind = Exclusive>(Lock<K>);

@@ -9,6 +9,7 @@ pub mod kind;
 pub(crate) mod once;
 mod options;
 pub(crate) mod permit_id;
+pub(crate) mod reentrant_run;
 mod run_blocking;
 pub(crate) mod run_future;
 pub(crate) mod run_under;
@@ -298,7 +299,8 @@ impl<K: Releasable> Lock<K> {
     /// Acquires the lock, runs `body` while it is held, and releases it.
     ///
     /// `run` returns the same error type `E` as `body`. `E` is `leasehold::Error`, or implements
-    /// `From<leasehold::Error>`.
+    /// `From<leasehold::Error>`. If you use `?` on the result of `run`, the compiler cannot infer `E` (error E0283): name it
+    /// at the end of `body`, as in `Ok::<_, AppError>(())`, or return the result of `run` without `?`.
     ///
     /// If the lock is lost, `run` drops `body` at its current await point and returns an error. If `body` had completed
     /// before `run` detected the loss, `run` drops the result and also returns an error. The work of `body` may then

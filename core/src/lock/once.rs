@@ -236,20 +236,10 @@ impl Once {
 
 /// Acquires the lock, unless the backend keeps an outcome.
 async fn acquire(lock: Lock) -> Result<LockGuard, NotAcquired> {
+    let key = checked_key(&lock).map_err(NotAcquired::Failed)?;
     let Lock {
-        engine,
-        key,
-        options,
-        ..
+        engine, options, ..
     } = lock;
-    let key = key.map_err(|error| Error::from(*error))?;
-    let can = engine.backend().capabilities();
-    if !can.once {
-        return Err(unsupported(Operation::Acquire, key).into());
-    }
-    let valid = options.validate(can.least_ttl, can.most_ttl);
-    valid.map_err(Error::from)?;
-    check_self_deadlock(Mode::Exclusive, &engine, &key, None)?;
     let wanted = AcquireRequest {
         once: true,
         ..AcquireRequest::exclusively(key)
@@ -257,6 +247,18 @@ async fn acquire(lock: Lock) -> Result<LockGuard, NotAcquired> {
     let patience = BusyPolicy::of(&options, true);
     let hold = engine.acquire(&wanted, &options, patience).await?;
     Ok(LockGuard::new(HoldRef::Whole(hold)))
+}
+
+/// Returns the key if the lock can be acquired for `once`.
+fn checked_key(lock: &Lock) -> Result<Key, Error> {
+    let key = lock.key.clone().map_err(|error| Error::from(*error))?;
+    let can = lock.engine.backend().capabilities();
+    if !can.once {
+        return Err(unsupported(Operation::Acquire, key));
+    }
+    lock.options.validate(can.least_ttl, can.most_ttl)?;
+    check_self_deadlock(Mode::Exclusive, &lock.engine, &key, None)?;
+    Ok(key)
 }
 
 fn decode<T: DeserializeOwned>(key: Key, outcome: &Outcome) -> Result<T, Error> {

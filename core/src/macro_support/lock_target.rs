@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use super::reentrant_hold::ReentrantHold;
 use crate::lock::kind::{Exclusive, Kind, Permits, Shared};
+use crate::lock::reentrant_run::ReentrantHold;
 use crate::lock::run_under::RunGuard;
 use crate::{Error, Lock, LockGuard, LockManager, LockSetGuard, ReentrancyScope};
 

@@ -28,7 +28,6 @@ mod lock_target;
 #[cfg(feature = "once")]
 mod once_call;
 mod pending_call;
-mod reentrant_hold;
 mod returned;
 
 pub use as_manager::AsManager;

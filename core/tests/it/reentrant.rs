@@ -42,6 +42,28 @@ async fn is_free(locks: &LockManager, key: &str) -> bool {
     locks.inspect(key).await.unwrap().is_free()
 }
 
+/// `run` enters the scope, so that a nested `run` shares the lock.
+#[tokio::test(start_paused = true)]
+async fn run_of_a_reentrant_lock_enters_its_scope_and_releases_at_its_end() {
+    async fn pack(locks: &LockManager) -> Result<leasehold::FencingToken, Error> {
+        let scope = ReentrancyScope::current().unwrap_or_default();
+        let order = locks.lock("k").reentrant(&scope);
+        order.run(async |lock| Ok(lock.token())).await
+    }
+
+    let locks = LockManager::in_process();
+    let order = locks.lock("k").reentrant(&ReentrancyScope::new());
+    let run = order.run(async |lock| {
+        assert_eq!(pack(&locks).await?, lock.token());
+        assert!(lock.is_valid(), "the inner run does not release the lock");
+        let plain = locks.lock("k").acquire().await;
+        assert!(matches!(plain, Err(Error::AlreadyHeld { .. })), "{plain:?}");
+        Ok::<_, Error>(7)
+    });
+    assert_eq!(run.await.unwrap(), 7);
+    assert!(locks.inspect("k").await.unwrap().is_free());
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_nested_acquire_has_the_same_token_and_sends_no_request() {
     let (locks, commands) = counted(Fault::None);

@@ -75,7 +75,7 @@ impl<'a> AcquireLoop<'a> {
     pub(crate) async fn run(&mut self, wanted: &AcquireRequest) -> Result<Hold, NotAcquired> {
         loop {
             if self.attempt_guard.engine.is_closed() {
-                return Err(self.attempt_guard.closed().into());
+                return Err(NotAcquired::Failed(self.attempt_guard.closed()));
             }
             let look = self.first.take().unwrap_or_else(ClockReading::now);
             let answer = match self.first_answer.take() {
@@ -98,28 +98,34 @@ impl<'a> AcquireLoop<'a> {
                         self.attempt_guard
                             .enter(token, lease, sent, now, self.options)
                     {
-                        return hold.map_err(NotAcquired::from);
+                        return hold.map_err(NotAcquired::Failed);
                     }
                     let late = BackendError::unknown("its grant came after the end of the lease");
-                    Box::pin(self.failed(sent, late)).await?;
+                    let failed = Box::pin(self.failed(sent, late)).await;
+                    failed.map_err(NotAcquired::Failed)?;
                     self.begin_another(wanted);
                 }
                 Ok(AttemptAnswer::Busy { .. }) if self.patience == BusyPolicy::None => {
-                    return Err(self.timed_out(None).into());
+                    return Err(NotAcquired::Failed(self.timed_out(None)));
                 }
                 Ok(AttemptAnswer::Busy { retry_after }) => {
                     self.failing_since = None;
                     self.backoff = Backoff::default();
                     // Box this future, so that the outer future is cheap to move. An acquire of a free lock does not
                     // need this future.
-                    Box::pin(self.wait(sent.after(retry_after.max(PROMPT)))).await?;
+                    let waited = Box::pin(self.wait(sent.after(retry_after.max(PROMPT)))).await;
+                    waited.map_err(NotAcquired::Failed)?;
                 }
-                Ok(AttemptAnswer::Refused(refusal)) => return Err(self.refused(refusal).into()),
+                Ok(AttemptAnswer::Refused(refusal)) => {
+                    return Err(NotAcquired::Failed(self.refused(refusal)));
+                }
                 Ok(AttemptAnswer::Recorded(outcome)) => {
                     let key = self.attempt_guard.attempt.key.clone();
                     return Err(NotAcquired::Recorded { key, outcome });
                 }
-                Err(error) => Box::pin(self.failed(sent, error)).await?,
+                Err(error) => Box::pin(self.failed(sent, error))
+                    .await
+                    .map_err(NotAcquired::Failed)?,
             }
         }
     }

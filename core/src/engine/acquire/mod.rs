@@ -62,20 +62,20 @@ impl Engine {
         started: ClockReading,
     ) -> FirstStep<'a> {
         let Some(runtime) = Runtime::current() else {
-            return FirstStep::Over(Err(Error::NoRuntime.into()));
+            return FirstStep::Over(Err(NotAcquired::Failed(Error::NoRuntime)));
         };
         self.backlog.adopt_orphans();
         let attempt = wanted.attempt(self, options, patience);
         let mut attempt_guard = AttemptGuard::new(self, attempt, runtime);
         if self.is_closed() {
-            return FirstStep::Over(Err(attempt_guard.closed().into()));
+            return FirstStep::Over(Err(NotAcquired::Failed(attempt_guard.closed())));
         }
         let (sent, answer) = (started.moment, attempt_guard.ask_now(started));
         // An immediate reply takes no time that counts, so the clock is not read again.
         if let Some(Ok(AttemptAnswer::Granted { token, lease })) = answer
             && let Some(hold) = attempt_guard.enter(token, lease, sent, sent, options)
         {
-            return FirstStep::Over(hold.map_err(NotAcquired::from));
+            return FirstStep::Over(hold.map_err(NotAcquired::Failed));
         }
         let mut search = AcquireLoop::new(attempt_guard, answer, options, patience, started);
         // The block owns the loop. As an argument of an async function, the loop would be in the future twice.

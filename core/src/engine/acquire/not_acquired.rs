@@ -25,12 +25,6 @@ impl NotAcquired {
     }
 }
 
-impl From<Error> for NotAcquired {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
 /// For acquires without the flag `once`.
 impl From<NotAcquired> for Error {
     fn from(reason: NotAcquired) -> Self {
