@@ -65,6 +65,10 @@ pub(super) async fn examine(servers: &Topology) -> Result<Vec<Finding>, BackendE
         }
         findings.extend(of_server);
     }
+    #[cfg(feature = "sentinel")]
+    if let Some(sentinels) = servers.one().and_then(|it| it.sentinels()) {
+        findings.push(sentinels.examine().await);
+    }
     Ok(findings)
 }
 

@@ -1,5 +1,6 @@
 //! Locks on servers with replicas: which locks a failover keeps, which it loses, and which clients notice.
 
+mod check;
 mod connect_errors;
 mod failover;
 #[cfg(feature = "credentials-provider")]

@@ -18,7 +18,18 @@ fn shown(steps: &[Step]) -> Vec<(&str, String)> {
         Work::Lint(check) => format!("{check:?}"),
         Work::Manifests(jobs) => {
             let lines: Vec<String> = jobs.iter().map(Job::shown).collect();
-            lines.join("; ")
+            // Each list has its own folder for the packages.
+            let words = lines.join("; ");
+            let words = words
+                .split(' ')
+                .map(|word| match word.split_once("target/packages-") {
+                    Some((before, number)) => {
+                        let after = number.trim_start_matches(|it: char| it.is_ascii_digit());
+                        format!("{before}PACKAGES{after}")
+                    }
+                    None => word.to_owned(),
+                });
+            words.collect::<Vec<_>>().join(" ")
         }
         Work::Impossible(why) => why.clone(),
     };
@@ -73,7 +84,8 @@ fn all_steps_of_a_workspace_are_listed() -> Outcome {
             "manifests",
             format!(
                 "{clippy} cargo check --locked --tests --package house; \
-                 CARGO_PROFILE_DEV_DEBUG=\"false\" cargo package --allow-dirty --package house; \
+                 CARGO_PROFILE_DEV_DEBUG=\"false\" cargo package --allow-dirty --target-dir PACKAGES --package house; \
+                 rm -r PACKAGES; \
                  sh -c 'cargo run --bin one'"
             ),
         ),

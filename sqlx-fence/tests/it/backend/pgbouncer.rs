@@ -95,6 +95,7 @@ async fn connect_finds_a_pooler_and_sends_it_no_prepared_statements() {
     let locks: Vec<LockManager> = join_all((0..3).map(async |_| {
         let backend = SqlBackend::<Postgres>::connect(&url).await.unwrap();
         LockManager::builder()
+            .command_timeout(Duration::from_secs(20))
             .backend_retry_timeout(Duration::ZERO)
             .build(backend)
             .unwrap()

@@ -20,6 +20,8 @@ use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::wait_command_pool::{
     Acknowledged, ReplicaRequirement, WaitError,
 };
+#[cfg(feature = "sentinel")]
+use crate::backend::redis::sentinel::Sentinels;
 use crate::runtime::timeout;
 use connector::{Connector, in_time};
 
@@ -48,6 +50,12 @@ impl ServerClient {
             connector: Arc::new(connector),
             connecting: SingleFlight::default(),
         }
+    }
+
+    /// Returns the Sentinels that report the server.
+    #[cfg(feature = "sentinel")]
+    pub(crate) fn sentinels(&self) -> Option<&Sentinels> {
+        self.connector.address.sentinels()
     }
 
     /// Sends a command, and sends it again if the server has forgotten our scripts. Waits for replicas if the options

@@ -123,6 +123,15 @@ impl ServerLocator {
         }
     }
 
+    /// Returns the Sentinels that report the server.
+    #[cfg(feature = "sentinel")]
+    pub(crate) fn sentinels(&self) -> Option<&Sentinels> {
+        match self {
+            Self::Sentinels(sentinels) => Some(sentinels),
+            _ => None,
+        }
+    }
+
     /// Checks the server's role, because the reported primary may have become a replica.
     pub(crate) async fn check(
         &self,

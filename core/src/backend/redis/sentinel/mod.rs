@@ -13,6 +13,7 @@
 //! fail together with the primary that they monitor, and locks should work with one of three Sentinels. The cost is
 //! that an attacker succeeds by controlling one Sentinel and blocking the others.
 
+mod examine;
 mod primary;
 
 use std::convert::Infallible;

@@ -167,7 +167,7 @@ pub(super) async fn query(
     }
 }
 
-fn read<T: FromRedisValue>(answer: Value) -> Result<T, SentinelReply> {
+pub(super) fn read<T: FromRedisValue>(answer: Value) -> Result<T, SentinelReply> {
     let answer = answer.extract_error().map_err(read_error)?;
     from_redis_value(answer).map_err(|_| unexpected_reply())
 }
@@ -176,7 +176,10 @@ fn unexpected_reply() -> SentinelReply {
     SentinelReply::Failed(BackendError::not_applied("unexpected reply of a Sentinel"))
 }
 
-async fn bounded<T>(target: &Target, ask: impl Future<Output = T>) -> Result<T, SentinelReply> {
+pub(super) async fn bounded<T>(
+    target: &Target,
+    ask: impl Future<Output = T>,
+) -> Result<T, SentinelReply> {
     let answer = timeout(PATIENCE, ask);
     let answer = answer.ok_or_else(|| SentinelReply::Failed(outside_a_runtime()))?;
     answer.await.map_err(|_elapsed| {
@@ -186,7 +189,7 @@ async fn bounded<T>(target: &Target, ask: impl Future<Output = T>) -> Result<T, 
     })
 }
 
-fn read_error(error: RedisError) -> SentinelReply {
+pub(super) fn read_error(error: RedisError) -> SentinelReply {
     let stranger = error.kind() == ServerErrorKind::ResponseError.into()
         && error
             .detail()
