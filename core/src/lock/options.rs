@@ -115,8 +115,11 @@ impl<K: Kind> Lock<K> {
     /// use leasehold::LockManager;
     /// use leasehold::backend::InProcess;
     ///
-    /// let locks = LockManager::builder().label("api-7").build(InProcess::new())?;
-    /// let guard = locks.lock("order:42").acquire().await?;
+    /// let backend = InProcess::new();
+    /// let other = LockManager::builder().label("api-7").build(backend.clone())?;
+    /// let guard = other.lock("order:42").acquire().await?;
+    ///
+    /// let locks = LockManager::new(backend);
     /// let waiter = locks.lock("order:42").wait(Duration::from_secs(5)).report_holder();
     /// let error = waiter.acquire().await.unwrap_err();
     /// assert_eq!(

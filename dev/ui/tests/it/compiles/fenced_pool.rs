@@ -28,7 +28,7 @@ fn assert_remedy(result: Result<(), Error>, remedy: &str) {
 
 #[tokio::test]
 async fn write_without_a_lock_is_refused_with_the_remedy() {
-    assert_remedy(pay(&pool()).await, "acquire one and work inside its `run`");
+    assert_remedy(pay(&pool()).await, "work inside `run` or `scope` of a lock");
 }
 
 #[tokio::test]
