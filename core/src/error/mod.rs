@@ -87,7 +87,8 @@ pub enum Error {
         /// [`report_holder`](crate::Lock::report_holder), and if the lock had become free in the meantime.
         holder: Option<Box<str>>,
         /// Where this manager acquired the lock; `None` if this manager does not hold the lock, or did not wait for it.
-        /// For an annotated function or a layer, this is a place in Leasehold's code. If your own task holds the lock,
+        /// For `run`, `accept` and lock sets, this is where the lock, the acceptance or the set was created. For an annotated
+        /// function or a layer, this is a place in Leasehold's code. If your own task holds the lock,
         /// release its guard first, or use a [`reentrant`](crate::Lock::reentrant) lock.
         acquired_at: Option<&'static Location<'static>>,
     },

@@ -53,9 +53,13 @@ impl LocalKeys {
 
     /// Schedules a poll for the end of a grant that another process has announced.
     pub(super) fn expect_expiry(&self, announced: &str) {
+        let hash = announced.strip_prefix(GRANT);
+        let Some(hash) = hash.and_then(|it| u64::from_str_radix(it, 16).ok()) else {
+            return;
+        };
         let keys = lock(&self.keys);
         let mut keys = keys.keys.iter();
-        let Some((_, local)) = keys.find(|(key, _)| announcement(key) == announced) else {
+        let Some((_, local)) = keys.find(|(key, _)| hash_of(key) == hash) else {
             return;
         };
         if let Some(local) = local.upgrade() {
@@ -74,9 +78,13 @@ impl LocalKeys {
 /// Returns the notification that a waiter of a key has a grant, while others wait. Other clients of the database can
 /// read it, so it contains a hash of the key. A process whose standard library hashes differently polls later.
 pub(super) fn announcement(key: &Key) -> String {
+    format!("{GRANT}{:016x}", hash_of(key))
+}
+
+fn hash_of(key: &Key) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.full().hash(&mut hasher);
-    format!("{GRANT}{:016x}", hasher.finish())
+    hasher.finish()
 }
 
 /// A key that at least one task changes or waits for.
@@ -187,6 +195,8 @@ pub(super) struct Waiting {
 impl Drop for Waiting {
     fn drop(&mut self) {
         lock(&self.key.waiting).remove(&self.owner);
+        // This waiter may be the one that knows of an earlier poll.
+        self.key.rescheduled.notify_one();
     }
 }
 

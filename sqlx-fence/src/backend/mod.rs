@@ -74,8 +74,9 @@ use self::waiters::Waiters;
 ///
 /// The positions of a process that crashes expire after 15 s. A waiter that does not confirm a grant loses it after 2 s,
 /// or after 1 s if the previous holder's lease had expired. The first process that polls then serves its own waiters,
-/// in their order, and the other positions expire after 2 s unless their processes renew them. So the next waiter waits
-/// for one grant, whatever the number of crashed waiters is. On Postgres, the release announces the grant, with a hash of
+/// in their order, and the other positions expire after 2 s unless their processes renew them. So the next waiter usually
+/// waits for one grant, whatever the number of crashed waiters is. If a new attempt finds the expired grant first, the next
+/// waiter in the queue gets a grant, even if it has crashed. On Postgres, the release announces the grant, with a hash of
 /// the key, so that the processes poll when it ends.
 ///
 /// # Load and size

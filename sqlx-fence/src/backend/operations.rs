@@ -199,7 +199,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             Ok(true)
         } else {
             let is_new = reading.record.is_none();
-            let others_wait = state.waiting().next().is_some();
+            let is_elsewhere = |it: AttemptId| self.waiters.find(&it.to_string()).is_none();
+            let others_wait = state.waiting().any(is_elsewhere);
             self.write(
                 key,
                 &after,
@@ -215,8 +216,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         written
     }
 
-    /// Inserts a new row before its expiry, or updates a row, and notifies the waiters. If others wait, announces the
-    /// grants to their processes, because the notified waiters may have crashed.
+    /// Inserts a new row before its expiry, or updates a row, and notifies the waiters. If others wait elsewhere, announces the
+    /// grants to their processes, because the process of the notified waiters may crash.
     async fn write(
         &self,
         key: &Key,
@@ -225,10 +226,11 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         notified: &[AttemptId],
         others_wait: bool,
     ) -> Result<bool, BackendError> {
+        let announces = others_wait && !notified.is_empty();
         let notified = notified.iter().map(AttemptId::to_string);
         let (local, mut remote): (Vec<String>, Vec<String>) =
             notified.partition(|waiter| self.waiters.find(waiter).is_some());
-        if others_wait && !remote.is_empty() {
+        if announces {
             remote.push(announcement(key));
         }
         let remote = match self.listener.can_notify() {

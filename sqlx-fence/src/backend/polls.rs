@@ -30,6 +30,8 @@ pub(super) struct Polls {
     pause: Duration,
     /// What the last successful poll has read.
     seen: Option<Seen>,
+    /// When a grant ends that another process has announced. A poll in progress may have read an older row.
+    announced: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -46,6 +48,7 @@ impl Default for Polls {
             last: Instant::now(),
             pause: FIRST_PAUSE,
             seen: None,
+            announced: None,
         }
     }
 }
@@ -55,22 +58,21 @@ impl Polls {
     /// so the first poll is soon even then.
     pub(super) fn next(&self, notified: Option<Instant>) -> Instant {
         let is_notified = notified.is_some_and(|since| since < self.last);
-        match self.seen.as_ref().filter(|_| is_notified) {
+        let next = match self.seen.as_ref().filter(|_| is_notified) {
             Some(seen) => {
                 let next = self.last + NOTIFIED_PAUSE;
                 let expiry = seen.expiry.unwrap_or(next);
                 expiry.clamp(self.last + FIRST_PAUSE, next)
             }
             None => self.last + self.pause,
-        }
+        };
+        let announced = self.announced.map(|it| it.max(self.last + FIRST_PAUSE));
+        announced.map_or(next, |it| it.min(next))
     }
 
     /// Schedules a poll for when the grant of a waiter of another process expires.
     pub(super) fn expect_expiry(&mut self, grant: Duration) {
-        if let Some(seen) = &mut self.seen {
-            let expiry = Instant::now() + grant;
-            seen.expiry = Some(seen.expiry.map_or(expiry, |it| it.min(expiry)));
-        }
+        self.announced.get_or_insert(Instant::now() + grant);
     }
 
     /// Begins a poll if it is due.
@@ -78,6 +80,7 @@ impl Polls {
         let now = Instant::now();
         let is_due = self.next(notified) <= now;
         if is_due {
+            self.announced.take_if(|it| *it <= now);
             self.last = now;
             self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         }

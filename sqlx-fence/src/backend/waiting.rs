@@ -72,6 +72,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let expires_in = state.next_expiry().map(|it| it.saturating_sub(now));
         local.polls().end(token, expires_in);
         let waiting: HashSet<AttemptId> = state.waiting().collect();
+        let has_left = |it: &AttemptId| !waiting.contains(it) && !state.holds(*it);
+        local.notify_if(|it| here.contains(it) && has_left(it));
         if is_due {
             let owners = here.clone();
             self.change(key, Reason::Other, move |state, _, step| {

@@ -17,7 +17,8 @@ use crate::SqlBackend;
 /// | `postgres` | `postgres://user:password@host/database`, `postgresql://…` |
 /// | `mysql` | `mysql://user:password@host/database`, `mariadb://…` |
 ///
-/// Call this function at the beginning of `main`. A second call has no effect. Each manager gets its own pool: see
+/// Call this function at the beginning of `main`. A later call only restores the default number of connections, for the
+/// managers that connect after it. Each manager gets its own pool: see
 /// [`SqlBackend::connect`](crate::SqlBackend::connect). TLS needs the feature
 /// `tls-rustls`, or a TLS feature in your own dependency on sqlx.
 ///

@@ -41,8 +41,9 @@ impl Sentinels {
         };
         let remedy = "start the missing Sentinels, and run at least three, on different machines: without a majority, \
                       nothing replaces a primary that fails";
+        let no_permission = refused.iter().all(|it| it.contains("NOPERM"));
         match least {
-            None if found.contains("NOPERM") => Finding::warning(
+            _ if no_permission && !refused.is_empty() => Finding::warning(
                 "sentinels",
                 LIVENESS,
                 found,
