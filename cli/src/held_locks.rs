@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::args::{Connection, KeyArgs, ListArgs, ReleaseArgs, WatchArgs};
-use crate::complaints::complain;
+use crate::stderr::print_error;
 use crate::table::{self, held_for, or_dash, rounded, seconds, shown};
 
 /// The longest search for locks with other prefixes, which reads all keys of a Redis server.
@@ -42,7 +42,7 @@ async fn name_other_prefixes(connection: &Connection, key: &str) {
     for held in found.unwrap_or_default() {
         let prefix = held.strip_suffix(key).unwrap_or_default();
         let (held, prefix) = (held.escape_debug(), prefix.escape_debug());
-        complain(format_args!(
+        print_error(format_args!(
             "leasehold: `{held}` is held: if you mean this lock, pass --prefix '{prefix}'\n"
         ));
     }

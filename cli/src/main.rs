@@ -8,11 +8,11 @@
 compile_error!("leasehold-cli needs a Unix system: it uses process groups and signals");
 
 mod args;
-mod complaints;
 mod doctor;
 mod exit_code;
 mod held_locks;
 mod run;
+mod stderr;
 mod table;
 
 use std::io;
@@ -22,13 +22,13 @@ use anyhow::Context;
 use clap::Parser;
 
 use args::{Args, Command};
-use complaints::complain;
+use stderr::print_error;
 
 fn main() -> ExitCode {
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) if error.use_stderr() => {
-            complain(error.render());
+            print_error(error.render());
             return ExitCode::from(exit_code::FAILURE);
         }
         Err(help) => {
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     match execute(args) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            complain(format_args!("leasehold: {}\n", with_causes(&error)));
+            print_error(format_args!("leasehold: {}\n", with_causes(&error)));
             ExitCode::from(exit_code::FAILURE)
         }
     }

@@ -65,7 +65,7 @@ pub(crate) struct LockOptions {
     pub(crate) report_holder: bool,
     /// The name of the lock in metrics and spans.
     pub(crate) name: Option<&'static str>,
-    /// Where the user's code acquires the lock.
+    /// Where the user's code calls `acquire`, or creates the lock if it calls `run`.
     pub(crate) place: Option<&'static Location<'static>>,
 }
 

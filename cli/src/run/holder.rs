@@ -18,7 +18,7 @@ use super::deadline::{Deadline, now};
 use super::processes::{Processes, adopt_orphans};
 use super::signals::{self, Signals};
 use crate::args::{OnLoss, RunArgs};
-use crate::complaints::{self, complain};
+use crate::stderr::{self, print_error};
 use crate::{exit_code, with_causes};
 
 /// How long the process waits for the confirmation of a release after a failure.
@@ -46,7 +46,7 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<u8> {
     let _unconfirmed = timeout(RELEASE_TIMEOUT, locks.shutdown()).await;
     let (code, problem) = ended?;
     if let Some(problem) = problem {
-        complain(format_args!("leasehold: {problem}\n"));
+        print_error(format_args!("leasehold: {problem}\n"));
     }
     Ok(code)
 }
@@ -185,7 +185,7 @@ async fn watch(
                 match message {
                     Some(ToHolder::Started(pid)) if !args.foreground => processes.group = Pid::from_raw(pid),
                     Some(ToHolder::Started(_)) => {}
-                    Some(ToHolder::StoppedByTerminal) => complaints::send(
+                    Some(ToHolder::StoppedByTerminal) => stderr::print_in_background(
                         "leasehold: the command was stopped, because it uses the terminal; run it with --foreground\n",
                     ),
                     Some(ToHolder::NotStarted(error)) => {

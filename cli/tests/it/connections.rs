@@ -78,7 +78,7 @@ async fn each_waiting_process_keeps_one_connection_to_postgres() {
 
     let count = "(SELECT count(*) FROM pg_stat_activity WHERE usename = 'worker')";
     until_so(&server, &format!("{count} = {}", WAITING + 1)).await;
-    // The operator is no superuser.
+    // The operator is not a superuser, so the reserved connections are not for it.
     let operator = server.url().replace("postgres@", "worker@");
     let operator = LockManager::connect(&operator).await.unwrap();
     assert_eq!(operator.inspect("k").await.unwrap().waiting, WAITING);

@@ -1,4 +1,4 @@
-//! A standard error that nobody reads, and that is full, delays nothing.
+//! A full pipe for the standard error, without a reader, does not delay the release or the renewals.
 
 use std::fs::File;
 use std::io::{PipeReader, Write, pipe};

@@ -200,15 +200,10 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         } else {
             let is_new = reading.record.is_none();
             let is_elsewhere = |it: AttemptId| self.waiters.find(&it.to_string()).is_none();
-            let others_wait = state.waiting().any(is_elsewhere);
-            self.write(
-                key,
-                &after,
-                is_new.then_some(expiry),
-                &notified,
-                others_wait,
-            )
-            .await
+            let announces =
+                DB::NOTIFIES && !notified.is_empty() && state.waiting().any(is_elsewhere);
+            self.write(key, &after, is_new.then_some(expiry), &notified, announces)
+                .await
         };
         if !matches!(&written, Err(error) if error.applied() == Applied::Unknown) {
             requests.into_iter().for_each(Request::answered);
@@ -216,17 +211,16 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         written
     }
 
-    /// Inserts a new row before its expiry, or updates a row, and notifies the waiters. If others wait elsewhere, announces the
-    /// grants to their processes, because the process of the notified waiters may crash.
+    /// Inserts a new row before its expiry, or updates a row, and notifies the waiters. Announces the grants to the processes
+    /// of the other waiters if `announces` is set, because the process of the notified waiters may crash.
     async fn write(
         &self,
         key: &Key,
         after: &Record,
         expiry: Option<i64>,
         notified: &[AttemptId],
-        others_wait: bool,
+        announces: bool,
     ) -> Result<bool, BackendError> {
-        let announces = others_wait && !notified.is_empty();
         let notified = notified.iter().map(AttemptId::to_string);
         let (local, mut remote): (Vec<String>, Vec<String>) =
             notified.partition(|waiter| self.waiters.find(waiter).is_some());

@@ -203,8 +203,10 @@ async fn dead_waiters_cost_one_grant<DB: LockDatabase>(
         let (backend, claim) = waiting.join_next().await.unwrap().unwrap();
         let first = released.elapsed();
         assert!(first >= Duration::from_secs(1), "{first:?}");
-        // The other process renews its position before the dead waiters lose theirs.
-        sleep(Duration::from_secs(3)).await;
+        // The dead waiters lose their positions, and the other process keeps its own.
+        while backend.inspect(&key).await.unwrap().waiting != 1 {
+            sleep(Duration::from_millis(20)).await;
+        }
         let released = Instant::now();
         backend.release(&claim).await.unwrap();
         let (backend, claim) = waiting.join_next().await.unwrap().unwrap();

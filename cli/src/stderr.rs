@@ -1,6 +1,7 @@
 //! Messages on the standard error.
 //!
-//! A pipe that nobody reads blocks its writer. So another thread writes the messages, and nobody waits for it for long.
+//! A full pipe without a reader blocks its writer. So a thread writes the messages, and its callers wait for at most a
+//! second.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -9,18 +10,18 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-/// How long [`complain`] waits until the message is written.
+/// How long [`print_error`] waits until the message is written.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// How many messages wait for the writer. Further messages are dropped.
 const QUEUED: usize = 16;
 
 /// A message, and the other end of a channel that is closed when the message is written.
-type Complaint = (String, SyncSender<()>);
+type Message = (String, SyncSender<()>);
 
 /// The queue of the writer, or `None` if the system has no thread for it.
-static WRITER: LazyLock<Option<SyncSender<Complaint>>> = LazyLock::new(|| {
-    let (sender, messages) = sync_channel::<Complaint>(QUEUED);
+static WRITER: LazyLock<Option<SyncSender<Message>>> = LazyLock::new(|| {
+    let (sender, messages) = sync_channel::<Message>(QUEUED);
     let writer = thread::Builder::new().spawn(move || {
         for (message, _written) in messages {
             write(&message);
@@ -30,12 +31,12 @@ static WRITER: LazyLock<Option<SyncSender<Complaint>>> = LazyLock::new(|| {
 });
 
 /// Prints an error, without the passwords of URLs in it: a URL may be in a wrong place of the command line.
-pub(crate) fn complain(error: impl Display) {
+pub(crate) fn print_error(error: impl Display) {
     let _written_or_late = queue(error).recv_timeout(WRITE_TIMEOUT);
 }
 
-/// Prints an error like [`complain`], but does not wait until it is written.
-pub(crate) fn send(error: impl Display) {
+/// Prints an error like [`print_error`], but does not wait until it is written.
+pub(crate) fn print_in_background(error: impl Display) {
     drop(queue(error));
 }
 
