@@ -161,12 +161,18 @@ impl Driver for Postgres {
         table: &'static str,
     ) -> Answer<'c, Option<String>> {
         Box::pin(async move {
-            // Without the schemas of temporary tables.
+            // Without the schemas of temporary tables. The table of this role is found with the same snapshot as the
+            // others: `to_regclass` has a cache, which need not know a table that was created a moment ago.
             let sql = format!(
-                "SELECT pg_catalog.format('`%s.%s`', n.nspname, c.relname) \
-                 FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
-                 WHERE c.relname = '{table}' AND c.relkind IN ('r', 'p') AND n.nspname !~ '^pg_' \
-                     AND c.oid IS DISTINCT FROM pg_catalog.to_regclass('{table}') LIMIT 1"
+                "WITH named AS ( \
+                     SELECT c.oid, c.relkind, n.nspname, \
+                         pg_catalog.array_position(pg_catalog.current_schemas(true), n.nspname) AS place \
+                     FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace \
+                     WHERE c.relname = '{table}' \
+                 ) \
+                 SELECT pg_catalog.format('`%s.{table}`', nspname) FROM named \
+                 WHERE relkind IN ('r', 'p') AND nspname !~ '^pg_' AND oid IS DISTINCT FROM \
+                     (SELECT oid FROM named WHERE place IS NOT NULL ORDER BY place LIMIT 1) LIMIT 1"
             );
             let found = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
             let row = found.fetch_optional(connection).await?;

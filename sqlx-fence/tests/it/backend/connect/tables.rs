@@ -1,5 +1,6 @@
 //! Tables that a connection must not create, or cannot use.
 
+use futures_util::future::join_all;
 use leasehold::LockManager;
 use leasehold_sqlx::{Error, ddl};
 use leasehold_testkit::servers::{MariaDbServer, PostgresServer};
@@ -44,6 +45,34 @@ async fn on_postgres_a_second_lock_table_in_another_schema_is_refused_with_the_r
     raw_sql(remedy).execute(&admin).await.unwrap();
     let second = LockManager::connect(&two).await.unwrap();
     assert_shared(&first, &second).await;
+}
+
+/// Creates the table of locks from all pools at once, a hundred times.
+macro_rules! create_at_once {
+    ($pools:expr) => {
+        let pools = join_all($pools).await;
+        for _ in 0..100 {
+            for created in join_all(pools.iter().map(ddl::create_locks)).await {
+                created.unwrap();
+            }
+            let empty = raw_sql("DROP TABLE leasehold_locks");
+            empty.execute(&pools[0]).await.unwrap();
+        }
+    };
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_postgres_processes_that_create_the_table_at_once_find_no_second_one() {
+    let server = PostgresServer::start().await.unwrap();
+    let pools = (0..8).map(async |_| PgPool::connect(&server.url()).await.unwrap());
+    create_at_once!(pools);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_mariadb_processes_can_create_the_table_at_once() {
+    let server = MariaDbServer::start().await.unwrap();
+    let pools = (0..8).map(async |_| MySqlPool::connect(&server.url()).await.unwrap());
+    create_at_once!(pools);
 }
 
 #[tokio::test]
