@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use leasehold::LockManager;
-use leasehold::backend::{BackendError, ConnectError, InProcess, register_scheme};
+use leasehold::backend::{Backend, BackendError, ConnectError, InProcess, register_scheme};
 use leasehold::conformance::{Fault, Faulty};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -119,7 +119,7 @@ impl Traces {
 /// Connects to a backend that cannot be reached at the first try.
 async fn connect_at_the_second_try() {
     let has_started = AtomicBool::new(false);
-    register_scheme("starting", move |_| {
+    register_scheme("starting", InProcess::new().capabilities(), move |_| {
         let connected = match has_started.swap(true, Ordering::Relaxed) {
             true => Ok(InProcess::new()),
             false => Err(ConnectError::Server {

@@ -6,7 +6,7 @@
 //!
 //! Run it with `cargo run --example fenced_sql` (`SQLite`, in memory), or pass a database:
 //! `-- postgres://user:password@localhost/shop`, `-- mysql://root@localhost/shop`. It creates the table
-//! `leasehold_example`, and `fences` if it does not exist. Try: write with the older fence first.
+//! `leasehold_example`, and `leasehold_fences` if it does not exist. Try: write with the older fence first.
 
 #![allow(clippy::print_stdout, reason = "an example prints its results")]
 

@@ -25,14 +25,14 @@ impl Fence {
     /// same resource waits. A `begin` with an older token returns [`Error::Stale`]. The transaction protects reads and
     /// all kinds of statement.
     ///
-    /// The first statement of the transaction locks the resource's row in the table `fences` (see [`ddl`](crate::ddl)).
-    /// This statement stores the token in the row, and fails if the row has a newer token. The row stays locked until
-    /// the transaction ends.
+    /// The first statement of the transaction locks the resource's row in the table `leasehold_fences` (see
+    /// [`ddl`](crate::ddl)). This statement stores the token in the row, and fails if the row has a newer token. The
+    /// row stays locked until the transaction ends.
     ///
     /// # Together with `query`
     ///
-    /// [`Fence::query`] checks the row that it writes, not the table `fences`. A plain statement does not change the
-    /// token of a row. So if any code writes a row with `query`, write it here with
+    /// [`Fence::query`] checks the row that it writes, not the table `leasehold_fences`. A plain statement does not
+    /// change the token of a row. So if any code writes a row with `query`, write it here with
     /// `fence.query(..).execute(&mut *tx)`, too. In an `INSERT`, set the token column. Otherwise the row is protected
     /// only against other `begin` transactions. Rows that are only read are also protected only against other `begin`
     /// transactions.
@@ -264,7 +264,8 @@ impl<'p, DB: FencedDatabase> IntoFuture for Begin<'p, DB> {
     /// - [`Error::Stale`]: the row of the resource has a newer token.
     /// - [`Error::Busy`]: another transaction holds the fence for longer than the limit.
     /// - [`Error::Name`]: the resource is empty, longer than 512 bytes, or contains a NUL.
-    /// - [`Error::Sqlx`]: the pool returned no connection, the table `fences` does not exist, or the database failed.
+    /// - [`Error::Sqlx`]: the pool returned no connection, the table `leasehold_fences` does not exist, or the database
+    ///   failed.
     ///
     /// At isolation levels above read committed, a later statement or the commit may return a serialization failure
     /// (Postgres 40001, `MariaDB` 1020 and 1213). Then begin again. `begin` retries serialization failures of the claim

@@ -5,10 +5,20 @@
 //! [`create_fences`] and [`create_idempotency_records`] at startup. You can call these functions repeatedly, and from
 //! many processes concurrently.
 //!
+//! # Names and schemas
+//!
+//! The tables of this crate are `leasehold_locks`, `leasehold_fences` and `leasehold_idempotency_records`. They are in the
+//! schema that the connection uses. To use another one, name it in the URL:
+//! `postgres://host/shop?options=-csearch_path%3Dlocks`, or `mysql://host/locks`, where each schema is a database. Programs
+//! that share the tables, and must not share their locks, set a
+//! [`prefix`](leasehold::LockManagerBuilder::prefix).
+//!
+//! # Notes
+//!
 //! On `MySQL` and `MariaDB` each of these statements commits an open transaction of its connection.
 //!
-//! Never delete a row of `fences` while holders are running. The row stores the last seen token. Without the row, the
-//! database accepts an older token.
+//! Never delete a row of `leasehold_fences` while holders are running. The row stores the last seen token. Without the
+//! row, the database accepts an older token.
 
 use std::future::Future;
 
@@ -25,7 +35,7 @@ pub use crate::schema::{
 pub use crate::schema::{MYSQL_LOCKS, POSTGRES_LOCKS, SQLITE_LOCKS};
 use crate::{DEFAULT_COLUMN, Error, name, table};
 
-/// Creates the table `fences` if it does not exist.
+/// Creates the table `leasehold_fences` if it does not exist.
 ///
 /// # Errors
 ///
@@ -46,7 +56,8 @@ where
     }
 }
 
-/// Creates the table `idempotency_records` of [`SqlIdempotencyStore`](crate::SqlIdempotencyStore) if it does not exist.
+/// Creates the table `leasehold_idempotency_records` of [`SqlIdempotencyStore`](crate::SqlIdempotencyStore) if it does
+/// not exist.
 ///
 /// # Errors
 ///

@@ -53,7 +53,7 @@ impl IdempotencyRecord {
     }
 }
 
-/// Stores at most one response for each idempotency key, in the table `idempotency_records` (see
+/// Stores at most one response for each idempotency key, in the table `leasehold_idempotency_records` (see
 /// [`ddl`](crate::ddl)).
 ///
 /// `IdempotencyLayer` of `leasehold-tower` uses this store with its features `idempotency` and `sqlx`. Without HTTP, for

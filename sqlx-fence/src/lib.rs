@@ -76,8 +76,8 @@
 //!
 //! [`FencedPool`] follows these rules automatically.
 //!
-//! `begin` compares the token of the resource, in the table `fences`. `query` compares the token of the row. Neither
-//! checks the token of the other. So if any code writes a row with `query`:
+//! `begin` compares the token of the resource, in the table `leasehold_fences`. `query` compares the token of the row.
+//! Neither checks the token of the other. So if any code writes a row with `query`:
 //!
 //! - Write that row with `query` inside of `begin`, too.
 //! - An `INSERT` inside of `begin` must set the token column.
@@ -95,7 +95,7 @@
 //! If some code locks a row as `order:42` and other code as `customer:7`, use one column for each
 //! ([`Fence::with_column`]). If a service moves to another Redis or to `ZooKeeper`, use another column and other
 //! resource names. Alternatively, wait until no holder of the old backend can write, set the column to 0 and empty
-//! `fences`.
+//! `leasehold_fences`.
 //!
 //! # Statements that are refused
 //!

@@ -8,7 +8,8 @@ use crate::Error;
 use crate::begin::Begin;
 use crate::database::FencedDatabase;
 
-/// A [`FenceStore`] that stores the last seen token of each resource in the table `fences` (see [`ddl`](crate::ddl)).
+/// A [`FenceStore`] that stores the last seen token of each resource in the table `leasehold_fences` (see
+/// [`ddl`](crate::ddl)).
 ///
 /// Use it for resources outside of the database. For data in the database use [`Fence`](crate::Fence), which checks and
 /// writes in one step.

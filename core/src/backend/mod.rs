@@ -10,6 +10,7 @@ mod finding;
 #[cfg(any(feature = "redis", feature = "zookeeper"))]
 mod interruptions;
 pub mod key_state;
+pub(crate) mod lazy;
 mod listing;
 pub(crate) mod memory;
 mod outcome;

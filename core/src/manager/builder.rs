@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connect::backend_at;
+use super::connect::target;
 use super::lock_manager::LockManager;
 use crate::backend::Backend;
+use crate::backend::lazy::Lazy;
 use crate::clock::LeaseInstant;
 use crate::engine::Backoff;
 use crate::events;
@@ -180,10 +181,11 @@ impl LockManagerBuilder {
     /// Returns [`Error::Connect`] if the connection fails, and the errors of [`build`](Self::build).
     pub async fn connect(self, url: &str) -> Result<LockManager, Error> {
         self.validate()?;
+        let target = target(url, self.label.as_deref())?;
         let end = LeaseInstant::now().after(self.connect_retry);
         let mut backoff = Backoff::default();
         let backend = loop {
-            match backend_at(url, self.label.as_deref()).await {
+            match target.connect().await {
                 Err(error) if error.is_temporary() => {
                     if !backoff.pause_before(end).await {
                         return Err(error);
@@ -194,6 +196,48 @@ impl LockManagerBuilder {
             }
         };
         self.on(backend)
+    }
+
+    /// Creates a manager that connects to the backend at a URL with its first operation. So a service can start while
+    /// its lock server is down.
+    ///
+    /// Until the backend can be reached, acquires fail as they do when it goes down later: they retry for the
+    /// [`backend_retry_timeout`](Self::backend_retry_timeout). Other failures of the connect, such as a wrong password,
+    /// are the error of the acquire, and the next operation connects again. The option
+    /// [`connect_retry_timeout`](Self::connect_retry_timeout) has no effect.
+    ///
+    /// Prefer [`connect`](Self::connect), which finds a wrong setting when the program starts, and not with the first
+    /// request.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Connect`] for a URL without a scheme that this build supports, and the errors of
+    /// [`build`](Self::build).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[cfg(feature = "redis")]
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use std::time::Duration;
+    /// use leasehold::LockManager;
+    ///
+    /// // No server has this address, and no operation has failed yet.
+    /// let locks = LockManager::builder()
+    ///     .backend_retry_timeout(Duration::ZERO)
+    ///     .connect_lazily("redis://127.0.0.1:1")?;
+    /// let error = locks.lock("order:42").acquire().await.unwrap_err();
+    /// assert!(error.is_temporary());
+    /// # Ok(())
+    /// # }
+    /// # #[cfg(not(feature = "redis"))]
+    /// # fn main() {}
+    /// ```
+    pub fn connect_lazily(self, url: &str) -> Result<LockManager, Error> {
+        self.validate()?;
+        let target = target(url, self.label.as_deref())?;
+        self.on(Arc::new(Lazy::new(target)))
     }
 
     fn validate(&self) -> Result<(), Error> {

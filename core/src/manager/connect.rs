@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::lock_manager::LockManager;
-use crate::backend::Backend;
 use crate::backend::connector;
+use crate::backend::lazy::Target;
 #[cfg(feature = "redis")]
 use crate::backend::redis::Redis;
 #[cfg(feature = "redlock")]
@@ -54,15 +54,15 @@ impl LockManager {
     /// # }
     /// ```
     pub async fn connect(url: &str) -> Result<Self, Error> {
-        Ok(Self::on(backend_at(url, None).await?))
+        Ok(Self::on(target(url, None)?.connect().await?))
     }
 }
 
 const SHAPES: &str = "it does not begin with a scheme, as in redis://user:password@host:6379/0, \
      zookeeper://a:2181,b:2181/locks, postgres://user:password@host/database or sqlite:locks.db";
 
-/// Connects to the backend at `url`, and names the connections if the user has set a label.
-pub(super) async fn backend_at(url: &str, label: Option<&str>) -> Result<Arc<dyn Backend>, Error> {
+/// Returns the backend that `url` names. It names its connections if the user has set a label.
+pub(super) fn target(url: &str, label: Option<&str>) -> Result<Target, ConnectError> {
     let is_word = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     #[cfg(not(feature = "redis"))]
     let _ = label;
@@ -72,8 +72,9 @@ pub(super) async fn backend_at(url: &str, label: Option<&str>) -> Result<Arc<dyn
     let has_form = rest.starts_with("//") || registered.is_some() || feature.is_some();
     if !has_form || scheme.is_empty() || !scheme.chars().all(is_word) {
         // The rest of the URL may contain a password, so errors do not show it.
-        return Err(ConnectError::url(SHAPES).into());
+        return Err(ConnectError::url(SHAPES));
     }
+    let owned = url.to_owned();
     match scheme {
         #[cfg(feature = "redis")]
         "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
@@ -83,7 +84,10 @@ pub(super) async fn backend_at(url: &str, label: Option<&str>) -> Result<Arc<dyn
             if let Some(label) = label {
                 redis = redis.client_name(label);
             }
-            Ok(Arc::new(redis.connect(url).await?))
+            Ok(Target::new(redis.capabilities(), move || {
+                let (redis, url) = (redis.clone(), owned.clone());
+                async move { Ok(Arc::new(redis.connect(&url).await?) as _) }
+            }))
         }
         #[cfg(feature = "redlock")]
         "redlock" => {
@@ -91,25 +95,33 @@ pub(super) async fn backend_at(url: &str, label: Option<&str>) -> Result<Arc<dyn
             if let Some(label) = label {
                 nodes = nodes.client_name(label);
             }
-            Ok(Arc::new(nodes.connect().await?))
+            Ok(Target::new(nodes.capabilities(), move || {
+                let nodes = nodes.clone();
+                async move { Ok(Arc::new(nodes.connect().await?) as _) }
+            }))
         }
         #[cfg(not(feature = "redlock"))]
         "redlock" => {
             let feature = "redlock";
-            Err(ConnectError::MissingFeature { feature }.into())
+            Err(ConnectError::MissingFeature { feature })
         }
         #[cfg(feature = "zookeeper")]
-        "zookeeper" | "zookeeper+tls" => Ok(Arc::new(ZooKeeper::connect(url).await?)),
+        "zookeeper" | "zookeeper+tls" => Ok(Target::new(ZooKeeper::CAPABILITIES, move || {
+            let url = owned.clone();
+            async move { Ok(Arc::new(ZooKeeper::connect(&url).await?) as _) }
+        })),
         _ => {
-            if let Some(connect) = registered {
-                return Ok(connect(url.to_owned()).await?);
+            if let Some((capabilities, connect)) = registered {
+                return Ok(Target::new(capabilities, move || {
+                    let connected = connect(owned.clone());
+                    async { Ok(connected.await?) }
+                }));
             }
             let scheme = scheme.chars().take(32).collect();
             Err(match feature {
                 Some(feature) => ConnectError::NotInstalled { scheme, feature },
                 None => ConnectError::UnknownScheme { scheme },
-            }
-            .into())
+            })
         }
     }
 }
@@ -145,7 +157,7 @@ fn nodes(url: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::{InProcess, register_scheme};
+    use crate::backend::{Backend, InProcess, register_scheme};
 
     async fn refusal(url: &str) -> ConnectError {
         match LockManager::connect(url).await.unwrap_err() {
@@ -156,12 +168,16 @@ mod tests {
 
     #[tokio::test]
     async fn a_registered_scheme_connects_with_and_without_slashes() {
-        register_scheme("test-memory", |url| async move {
-            match url.contains("refuse") {
-                true => Err(ConnectError::url("refused")),
-                false => Ok(InProcess::new()),
-            }
-        });
+        register_scheme(
+            "test-memory",
+            InProcess::new().capabilities(),
+            |url| async move {
+                match url.contains("refuse") {
+                    true => Err(ConnectError::url("refused")),
+                    false => Ok(InProcess::new()),
+                }
+            },
+        );
         for url in ["test-memory:", "test-memory://host/path"] {
             let locks = LockManager::connect(url).await.unwrap();
             let guard = locks.lock("k").acquire().await.unwrap();
@@ -177,17 +193,23 @@ mod tests {
     #[cfg(feature = "blocking")]
     #[test]
     fn the_blocking_manager_connects_to_a_registered_scheme() {
-        register_scheme("test-blocking", |_| async { Ok(InProcess::new()) });
+        register_scheme(
+            "test-blocking",
+            InProcess::new().capabilities(),
+            |_| async { Ok(InProcess::new()) },
+        );
         let locks = crate::blocking::LockManager::connect("test-blocking:").unwrap();
         locks.lock("k").acquire().unwrap().release().unwrap();
     }
 
     #[tokio::test]
     async fn a_second_registration_replaces_the_first_one() {
-        register_scheme("test-twice", |_| async {
+        register_scheme("test-twice", InProcess::new().capabilities(), |_| async {
             Err::<InProcess, _>(ConnectError::url("the first one"))
         });
-        register_scheme("test-twice", |_| async { Ok(InProcess::new()) });
+        register_scheme("test-twice", InProcess::new().capabilities(), |_| async {
+            Ok(InProcess::new())
+        });
         LockManager::connect("test-twice:").await.unwrap();
     }
 

@@ -185,17 +185,20 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     }
 }
 
+/// The features of this backend on each database.
+const CAPABILITIES: Capabilities = Capabilities::new(Duration::from_millis(50))
+    .with_fifo(true)
+    .with_shared(true)
+    .with_permits(true)
+    .with_handover(true)
+    .with_once(true)
+    .with_hold_at_least(true)
+    .with_list(true);
+
 #[async_trait]
 impl<DB: LockDatabase> Backend for SqlBackend<DB> {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(Duration::from_millis(50))
-            .with_fifo(true)
-            .with_shared(true)
-            .with_permits(true)
-            .with_handover(true)
-            .with_once(true)
-            .with_hold_at_least(true)
-            .with_list(true)
+        CAPABILITIES
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {

@@ -155,10 +155,10 @@ pub trait Driver: Database<Arguments: Clone> {
     /// Returns whether a failed claim can be retried.
     fn obstacle(error: &sqlx::Error) -> Option<Obstacle>;
 
-    /// The table `fences`.
+    /// The table `leasehold_fences`.
     const FENCES: Table;
 
-    /// The table `idempotency_records`.
+    /// The table `leasehold_idempotency_records`.
     const IDEMPOTENCY_RECORDS: Table;
 
     /// Returns the columns of a table, as statements of this connection see it, or nothing if they see no such table.

@@ -16,7 +16,7 @@ const UNSAFE_ENGINES: [&str; 5] = ["MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"]
 
 /// Returns a newer token as the id of the last inserted row. The statement is an `INSERT`, because an `UPDATE` of a
 /// missing row would lock the gap, and so block claims of other resources.
-const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES (?, ?) \
+const CLAIM: &str = "INSERT INTO leasehold_fences (resource, token) VALUES (?, ?) \
      ON DUPLICATE KEY UPDATE token = IF(token <= ?, ?, LAST_INSERT_ID(token))";
 const RESTORE: &str = "SET SESSION innodb_lock_wait_timeout = @leasehold_wait";
 const RECORDS: Statements = statements!(

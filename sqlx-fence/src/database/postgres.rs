@@ -14,9 +14,9 @@ use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
 use crate::schema::{self, Table};
 
-const CLAIM: &str = "INSERT INTO fences AS f (resource, token) VALUES ($1, $2) \
+const CLAIM: &str = "INSERT INTO leasehold_fences AS f (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = EXCLUDED.token WHERE f.token <= EXCLUDED.token";
-const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
+const CURRENT: &str = "SELECT token FROM leasehold_fences WHERE resource = $1";
 /// For a domain, returns its base type.
 const COLUMN_TYPE: &str = "SELECT pg_catalog.format_type(a.atttypid, a.atttypmod), \
          COALESCE(NULLIF(t.typbasetype, 0), t.oid) IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) \
@@ -24,7 +24,7 @@ const COLUMN_TYPE: &str = "SELECT pg_catalog.format_type(a.atttypid, a.atttypmod
      WHERE a.attrelid = pg_catalog.to_regclass($1) AND a.attname = $2 AND a.attnum > 0 AND NOT a.attisdropped";
 const RECORDS: Statements = statements!(
     now: "EXTRACT(EPOCH FROM now())::bigint",
-    find: "WITH expired AS (DELETE FROM idempotency_records WHERE idempotency_key = $1 \
+    find: "WITH expired AS (DELETE FROM leasehold_idempotency_records WHERE idempotency_key = $1 \
          AND expires_at <= EXTRACT(EPOCH FROM now())::bigint) ", "",
     values: "$1", "$2", "$3", "$4"
 );

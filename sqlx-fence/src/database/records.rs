@@ -1,4 +1,5 @@
-//! The statements on the table `idempotency_records`, which differ only in their placeholders and in the clock.
+//! The statements on the table `leasehold_idempotency_records`, which differ only in their placeholders and in the
+//! clock.
 
 /// The statements of a database. Each one uses its values in the order of the placeholders.
 pub(super) struct Statements {
@@ -20,20 +21,20 @@ macro_rules! statements {
                 $before,
                 "SELECT token, response, expires_at - ",
                 $now,
-                " FROM idempotency_records WHERE idempotency_key = ",
+                " FROM leasehold_idempotency_records WHERE idempotency_key = ",
                 $one,
                 $after
             ),
             insert: concat!(
-                "INSERT INTO idempotency_records (idempotency_key, token, response, expires_at) VALUES (",
+                "INSERT INTO leasehold_idempotency_records (idempotency_key, token, response, expires_at) VALUES (",
                 $one, ", ", $two, ", ", $three, ", ", $now, " + ", $four, ")"
             ),
             delete_expired: concat!(
-                "DELETE FROM idempotency_records WHERE expires_at <= ",
+                "DELETE FROM leasehold_idempotency_records WHERE expires_at <= ",
                 $now
             ),
             delete_expired_key: concat!(
-                "DELETE FROM idempotency_records WHERE expires_at <= ",
+                "DELETE FROM leasehold_idempotency_records WHERE expires_at <= ",
                 $now,
                 " AND idempotency_key = ",
                 $one

@@ -13,9 +13,9 @@ use crate::name;
 use crate::rewrite::Dialect;
 use crate::schema::{self, Table};
 
-const CLAIM: &str = "INSERT INTO fences (resource, token) VALUES ($1, $2) \
+const CLAIM: &str = "INSERT INTO leasehold_fences (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE token <= excluded.token";
-const CURRENT: &str = "SELECT token FROM fences WHERE resource = $1";
+const CURRENT: &str = "SELECT token FROM leasehold_fences WHERE resource = $1";
 const PATIENCE: &str = "PRAGMA busy_timeout";
 const COLUMN_TYPE: &str =
     "SELECT type FROM pragma_table_info($1, $2) WHERE name = $3 COLLATE NOCASE";

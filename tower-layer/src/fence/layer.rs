@@ -50,8 +50,9 @@ pub const DEFAULT_TOKEN_LEAD: Duration = Duration::from_secs(60 * 60 * 24);
 /// store.
 ///
 /// To unblock a resource, delete its last seen token: the key `{fence:..}:lh1:mark` of a `RedisFenceStore`, or the row
-/// in `fences` of a `SqlFenceStore`. An `InProcessFenceStore` loses its tokens when the process ends. After the
-/// deletion, the store accepts any token until it gets a newer one. So make sure that no older holder is still running.
+/// in `leasehold_fences` of a `SqlFenceStore`. An `InProcessFenceStore` loses its tokens when the process ends. After
+/// the deletion, the store accepts any token until it gets a newer one. So make sure that no older holder is still
+/// running.
 ///
 /// # Default
 ///

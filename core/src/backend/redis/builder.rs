@@ -26,13 +26,13 @@ use super::topology::{Topology, check_server};
 #[cfg(feature = "simulation")]
 use super::url;
 use crate::Error;
-use crate::backend::ConnectError;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::server_locator::ServerLocator;
 #[cfg(feature = "simulation")]
 use crate::backend::redis::connection::simulated_transport::{Connecting, SimulatedTransport};
 use crate::backend::redis::connection::wait_command_pool::ReplicaRequirement;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+use crate::backend::{Capabilities, ConnectError};
 
 /// Configures the connection to a server. Created by [`Redis::builder`].
 #[derive(Debug, Clone, Default)]
@@ -292,9 +292,17 @@ impl RedisBuilder {
         ServerLocator::at(url, |info| target(info, &self.connections))
     }
 
-    /// Returns the longest TTL that a lock may have.
-    pub(super) fn max_ttl(&self) -> Duration {
-        self.fence_ttl.unwrap_or(FENCE_TTL) / 2
+    /// Returns the features of a backend with this builder's settings.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        Capabilities::new(Duration::from_millis(50))
+            .with_most_ttl(self.fence_ttl.unwrap_or(FENCE_TTL) / 2)
+            .with_fifo(true)
+            .with_shared(true)
+            .with_permits(true)
+            .with_handover(true)
+            .with_once(true)
+            .with_hold_at_least(true)
+            .with_list(true)
     }
 
     /// Returns the scripts with this builder's settings.

@@ -218,7 +218,7 @@ pub struct Redis {
     departures: ReleaseReplay,
     batches: Batcher,
     scripts: Arc<LockScripts>,
-    max_ttl: Duration,
+    capabilities: Capabilities,
     /// Whether script calls name all keys of a lock, as a Cluster requires.
     names_all: bool,
     heal: bool,
@@ -240,7 +240,7 @@ impl Redis {
             copies: UnansweredRequests::new(),
             batches: Batcher::default(),
             scripts,
-            max_ttl: options.max_ttl(),
+            capabilities: options.capabilities(),
             heal: options.heal,
             synced: options.synced,
         }
@@ -262,15 +262,7 @@ impl Redis {
 #[async_trait]
 impl Backend for Redis {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(Duration::from_millis(50))
-            .with_most_ttl(self.max_ttl)
-            .with_fifo(true)
-            .with_shared(true)
-            .with_permits(true)
-            .with_handover(true)
-            .with_once(true)
-            .with_hold_at_least(true)
-            .with_list(true)
+        self.capabilities
     }
 
     fn server_of(&self, key: &Key) -> u64 {

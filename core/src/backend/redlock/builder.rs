@@ -26,7 +26,7 @@ use crate::backend::redis::protocol::reply;
 use crate::backend::redis::topology::{check_server, check_version};
 use crate::backend::redis::url;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-use crate::backend::{Applied, BackendError, ConnectError};
+use crate::backend::{Applied, BackendError, Capabilities, ConnectError};
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::timeout;
 
@@ -171,6 +171,11 @@ impl RedlockBuilder {
     /// Dropping the future closes the connections that it opened.
     pub async fn connect(self) -> Result<Redlock, Error> {
         Ok(self.connect_nodes().await?)
+    }
+
+    /// Returns the features of a backend with this builder's settings.
+    pub(crate) fn capabilities(&self) -> Capabilities {
+        self.settings.capabilities()
     }
 
     async fn connect_nodes(self) -> Result<Redlock, ConnectError> {

@@ -128,11 +128,7 @@ impl Redlock {
 #[async_trait]
 impl Backend for Redlock {
     fn capabilities(&self) -> Capabilities {
-        let RedlockSettings { max_ttl, .. } = self.settings;
-        Capabilities::new(self.settings.least_ttl())
-            .with_most_ttl(max_ttl)
-            .with_hold_at_least(true)
-            .with_list(true)
+        self.settings.capabilities()
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {

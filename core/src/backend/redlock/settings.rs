@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::request::CLAMP;
+use crate::backend::Capabilities;
 use crate::backend::redis::timing::{FENCE_TTL, check_fence_ttl};
 use crate::{InvalidOption, MAX_TTL};
 
@@ -36,10 +37,13 @@ impl RedlockSettings {
         (!self.durable).then(|| away.mul_f64(1.01) + Duration::from_secs(1))
     }
 
-    /// Returns the shortest TTL. The client waits up to a sixth of a lease for the reply to a renewal, so this TTL
-    /// gives each node the whole `node_timeout`.
-    pub(super) fn least_ttl(&self) -> Duration {
-        self.node_timeout * 6
+    /// Returns the features of a backend with these settings. The client waits up to a sixth of a lease for the reply
+    /// to a renewal, so the shortest TTL gives each node the whole `node_timeout`.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        Capabilities::new(self.node_timeout * 6)
+            .with_most_ttl(self.max_ttl)
+            .with_hold_at_least(true)
+            .with_list(true)
     }
 
     pub(super) fn validate(&self) -> Result<(), InvalidOption> {

@@ -154,6 +154,12 @@ impl ZooKeeper {
         }
     }
 
+    pub(crate) const CAPABILITIES: Capabilities = Capabilities::new(Duration::from_millis(100))
+        .with_fifo(true)
+        .with_shared(true)
+        .with_permits(true)
+        .with_list(true);
+
     /// Ends an attempt's lock or queue position. Returns whether the attempt had one of them.
     async fn leave(&self, key: &Key, owner: AttemptId) -> Result<bool, BackendError> {
         let key = key.clone();
@@ -168,11 +174,7 @@ impl ZooKeeper {
 #[async_trait]
 impl Backend for ZooKeeper {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(Duration::from_millis(100))
-            .with_fifo(true)
-            .with_shared(true)
-            .with_permits(true)
-            .with_list(true)
+        Self::CAPABILITIES
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {

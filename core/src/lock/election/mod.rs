@@ -129,6 +129,9 @@ impl Election {
     /// its thread cannot be dropped, and tasks that `body` spawns continue. So keep spawned tasks in a
     /// [`JoinSet`](tokio::task::JoinSet) inside `body`, or run their work with [`LockHandle::run`].
     ///
+    /// The compiler cannot infer the error of a body that never returns, or that ends with `Ok(())`. So write the type, as
+    /// in `async |leader| -> Result<(), Error> { loop { … } }`.
+    ///
     /// An error that `body` returns ends the campaign, even if `body` returns it because the lock was lost, as with
     /// `leader.check()?`. A body that does not return this error is dropped when it next waits, and the campaign
     /// continues.

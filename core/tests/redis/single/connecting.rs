@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::poll;
-use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
+use leasehold::{Error, LockManager};
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
 use tokio::time::{Instant, sleep};
 
@@ -88,6 +88,41 @@ async fn a_connect_is_repeated_until_the_server_has_started() {
         .release()
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn a_lazy_manager_connects_when_its_server_has_started() {
+    let server = Server::start().await;
+    server.kill();
+    let builder = LockManager::builder().backend_retry_timeout(Duration::MAX);
+    let locks = builder.connect_lazily(&server.url()).unwrap();
+    let acquiring = tokio::spawn(locks.lock("k").acquire().into_future());
+    server.start_again().await;
+    let guard = acquiring.await.unwrap().unwrap();
+    let eager = LockManager::connect(&server.url()).await.unwrap();
+    assert!(eager.lock("k").try_acquire().await.unwrap().is_none());
+    guard.release().await.unwrap();
+    let here = LockManager::connect(&server.url()).await.unwrap();
+    assert_eq!(locks.capabilities(), here.capabilities());
+}
+
+#[tokio::test]
+async fn a_lazy_manager_returns_the_refusal_of_each_acquire() {
+    let server = Server::with(|server| server.password("right")).await;
+    let url = format!("redis://:wrong@127.0.0.1:{}", server.inner().port());
+    let locks = LockManager::builder().connect_lazily(&url).unwrap();
+    for _ in 0..2 {
+        let refused = locks.lock("k").acquire().await.unwrap_err();
+        let Error::Backend { source, .. } = &refused else {
+            panic!("{refused:?}");
+        };
+        assert!(source.to_string().contains("WRONGPASS"), "{source}");
+        assert!(!refused.is_temporary());
+    }
+    let refused = LockManager::builder()
+        .connect_lazily("ftp://host")
+        .unwrap_err();
+    assert!(matches!(refused, Error::Connect(_)), "{refused}");
 }
 
 #[tokio::test]

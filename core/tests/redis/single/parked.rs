@@ -227,7 +227,7 @@ async fn a_waiter_dropped_during_its_hand_off_leaves_the_lock_free() {
     assert!(poll!(&mut next).is_pending());
     proxy.hold_requests(Which::named("EVALSHA").times(1));
     let released = tokio::spawn(held.release());
-    let held_back = proxy.until("the release is held", |seen| seen.held == 1);
+    let held_back = proxy.until("the release is held", |seen| seen.held >= 1);
     held_back.await.unwrap();
     drop(next);
     proxy.deliver_held().await.unwrap();
@@ -254,7 +254,7 @@ async fn a_release_delivered_after_the_waiters_cleanup_hands_off_nothing() {
     proxy.hold_requests(Which::named("EVALSHA").times(1));
     let mut release = backend.release(&claim);
     assert!(poll!(&mut release).is_pending());
-    let held_back = proxy.until("the release is held", |seen| seen.held == 1);
+    let held_back = proxy.until("the release is held", |seen| seen.held >= 1);
     held_back.await.unwrap();
     drop(waiting);
     proxy.cut();

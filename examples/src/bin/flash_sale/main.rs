@@ -12,7 +12,7 @@
 //! are in one `SQLite` file.
 //!
 //! - With `--database postgres://…` or `mysql://…` the shop and its locks are in that database (in tables
-//!   `flash_sale_…`, `fences` and `leasehold_locks`).
+//!   `flash_sale_…`, `leasehold_fences` and `leasehold_locks`).
 //! - With `--url redis://127.0.0.1` the locks are in Redis.
 //! - With `--kill` one instance is killed during the sale.
 //!

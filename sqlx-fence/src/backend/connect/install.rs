@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use leasehold::backend::register_scheme;
 
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
-use crate::SqlBackend;
+use crate::{SqlBackend, backend::CAPABILITIES};
 
 /// Allows URLs of databases in [`LockManager::connect`](leasehold::LockManager::connect), and in `connect` of the
 /// builder and of the blocking API.
@@ -80,18 +80,18 @@ fn install(max_connections: Option<NonZeroU32>) {
     let _unused = max_connections;
     #[cfg(feature = "mysql")]
     for scheme in ["mariadb", "mysql"] {
-        register_scheme(scheme, move |url| async move {
+        register_scheme(scheme, CAPABILITIES, move |url| async move {
             SqlBackend::<sqlx::MySql>::open(&url, max_connections).await
         });
     }
     #[cfg(feature = "postgres")]
     for scheme in ["postgres", "postgresql"] {
-        register_scheme(scheme, move |url| async move {
+        register_scheme(scheme, CAPABILITIES, move |url| async move {
             SqlBackend::<sqlx::Postgres>::open(&url, max_connections).await
         });
     }
     #[cfg(feature = "sqlite")]
-    register_scheme("sqlite", move |url| async move {
+    register_scheme("sqlite", CAPABILITIES, move |url| async move {
         SqlBackend::<sqlx::Sqlite>::open(&url, max_connections).await
     });
 }

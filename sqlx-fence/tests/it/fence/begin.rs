@@ -228,7 +228,7 @@ macro_rules! crowd {
         for task in tasks {
             task.await.unwrap().unwrap();
         }
-        sqlx::query("DELETE FROM fences")
+        sqlx::query("DELETE FROM leasehold_fences")
             .execute(&$pool)
             .await
             .unwrap();

@@ -93,7 +93,7 @@ macro_rules! begins_dropped {
             let after = timeout(SOON, setting()).await;
             let after = after.unwrap_or_else(|_| panic!("{waits}: the connection is lost"));
             assert_eq!(after.unwrap(), before, "after {waits}");
-            let claimed = "SELECT token FROM fences WHERE resource = 'items'";
+            let claimed = "SELECT token FROM leasehold_fences WHERE resource = 'items'";
             let claimed = sqlx::query_scalar::<_, i64>(claimed).fetch_optional(&others);
             assert_eq!(claimed.await.unwrap(), None, "after {waits}");
             if has_begun {

@@ -264,7 +264,7 @@ macro_rules! replaced {
         let store = SqlIdempotencyStore::new(pool.clone());
         store.insert(&record("k", 1), Duration::ZERO).await.unwrap();
         let mut other = pool.begin().await.unwrap();
-        query("DELETE FROM idempotency_records WHERE token = 1")
+        query("DELETE FROM leasehold_idempotency_records WHERE token = 1")
             .execute(&mut *other)
             .await
             .unwrap();
@@ -310,7 +310,7 @@ async fn on_postgres_a_replica_does_not_answer_whether_a_request_was_handled() {
     let options: PgConnectOptions = pair.replica().url().parse().unwrap();
     let options = options.options([("default_transaction_isolation", "read committed")]);
     let replica = PgPool::connect_with(options).await.unwrap();
-    let is_missing = "SELECT to_regclass('idempotency_records') IS NULL";
+    let is_missing = "SELECT to_regclass('leasehold_idempotency_records') IS NULL";
     while query_scalar(is_missing).fetch_one(&replica).await.unwrap() {
         sleep(Duration::from_millis(5)).await;
     }

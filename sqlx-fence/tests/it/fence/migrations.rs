@@ -11,10 +11,13 @@ use crate::fence::tools::{fence, mariadb, postgres, sqlite};
 macro_rules! migrations {
     ($pool:expr, $bare:literal) => {
         let pool = $pool;
-        sqlx::raw_sql("DROP TABLE fences; CREATE TABLE bare (id BIGINT PRIMARY KEY); INSERT INTO bare VALUES (1)")
-            .execute(&pool)
-            .await
-            .unwrap();
+        sqlx::raw_sql(
+            "DROP TABLE leasehold_fences; CREATE TABLE bare (id BIGINT PRIMARY KEY); \
+             INSERT INTO bare VALUES (1)",
+        )
+        .execute(&pool)
+        .await
+        .unwrap();
         let tasks: Vec<_> = (0..6)
             .map(|_| {
                 let pool = pool.clone();
@@ -28,25 +31,70 @@ macro_rules! migrations {
         for task in tasks {
             task.await.unwrap().unwrap();
         }
-        fence(3).query("UPDATE bare SET id = 2").expect_rows(1).execute(&pool).await.unwrap();
-        let again = fence(2).query("UPDATE bare SET id = 3").execute(&pool).await;
+        fence(3)
+            .query("UPDATE bare SET id = 2")
+            .expect_rows(1)
+            .execute(&pool)
+            .await
+            .unwrap();
+        let again = fence(2)
+            .query("UPDATE bare SET id = 3")
+            .execute(&pool)
+            .await;
         assert!(matches!(again, Err(Error::Stale(_))), "{again:?}");
-        fence(3).begin(&pool, "a").await.unwrap().commit().await.unwrap();
+        fence(3)
+            .begin(&pool, "a")
+            .await
+            .unwrap()
+            .commit()
+            .await
+            .unwrap();
         ddl::create_fences(&pool).await.unwrap();
         let kept = fence(2).begin(&pool, "a").await;
         assert!(matches!(kept, Err(Error::Stale(_))), "{kept:?}");
 
-        assert!(matches!(ddl::add_column(&pool, "nowhere").await, Err(Error::Sqlx(_))));
+        assert!(matches!(
+            ddl::add_column(&pool, "nowhere").await,
+            Err(Error::Sqlx(_))
+        ));
         for bad in [
-            "", "a b", "bare; DROP TABLE bare", "a.b.c", ".bare", "bare.", "'bare'", "\"", "``", "\"\"", "\"bare", "`bare",
-            "\"a\"b\"", "`a`b`", "\"bare\" x", "`bare` x", "\"a\".\"b\".\"c\"", "`a`.`b`.`c`", "\"a\0\"", "`a\0`",
-            "ä", "1st", "bare--", "ba\"re", "ba`re",
+            "",
+            "a b",
+            "bare; DROP TABLE bare",
+            "a.b.c",
+            ".bare",
+            "bare.",
+            "'bare'",
+            "\"",
+            "``",
+            "\"\"",
+            "\"bare",
+            "`bare",
+            "\"a\"b\"",
+            "`a`b`",
+            "\"bare\" x",
+            "`bare` x",
+            "\"a\".\"b\".\"c\"",
+            "`a`.`b`.`c`",
+            "\"a\0\"",
+            "`a\0`",
+            "ä",
+            "1st",
+            "bare--",
+            "ba\"re",
+            "ba`re",
         ] {
             let refused = ddl::add_column(&pool, bad).await;
-            assert!(matches!(refused, Err(Error::Name { what: "table", .. })), "{bad:?}");
+            assert!(
+                matches!(refused, Err(Error::Name { what: "table", .. })),
+                "{bad:?}"
+            );
         }
         let refused = ddl::add_column_named(&pool, "bare", "x y").await;
-        assert!(matches!(refused, Err(Error::Name { what: "column", .. })), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::Name { what: "column", .. })),
+            "{refused:?}"
+        );
     };
 }
 
@@ -346,7 +394,7 @@ async fn on_postgres_create_fences_in_a_transaction_returns_the_original_error()
     let app = as_somebody_else(&server, &pool).await;
     // The table exists, so the role needs no right to create it.
     ddl::create_fences(&app).await.unwrap();
-    let drop = sqlx::raw_sql("DROP TABLE fences");
+    let drop = sqlx::raw_sql("DROP TABLE leasehold_fences");
     drop.execute(&pool).await.unwrap();
     let refused = ddl::create_fences(&app).await;
     assert_eq!(code(&refused.unwrap_err()), "42501");
@@ -368,7 +416,7 @@ async fn on_postgres_create_fences_in_a_transaction_returns_the_original_error()
 
 /// Creates the table while another transaction has created it but has not committed yet.
 async fn created_second(pool: &PgPool, second: &mut PgConnection) -> Result<(), Error> {
-    sqlx::raw_sql("DROP TABLE fences")
+    sqlx::raw_sql("DROP TABLE leasehold_fences")
         .execute(pool)
         .await
         .unwrap();
@@ -396,7 +444,7 @@ async fn on_postgres_concurrent_create_fences_succeeds_also_in_transactions() {
     let mut tx = second.begin().await.unwrap();
     created_second(&pool, &mut tx).await.unwrap();
     // The transaction is still usable.
-    sqlx::query("INSERT INTO fences VALUES ('a', 1)")
+    sqlx::query("INSERT INTO leasehold_fences VALUES ('a', 1)")
         .execute(&mut *tx)
         .await
         .unwrap();

@@ -71,7 +71,7 @@ macro_rules! races {
                 .execute(pool)
                 .await
                 .unwrap();
-            sqlx::query("DELETE FROM fences")
+            sqlx::query("DELETE FROM leasehold_fences")
                 .execute(pool)
                 .await
                 .unwrap();

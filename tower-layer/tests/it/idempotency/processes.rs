@@ -301,7 +301,7 @@ async fn effects(mode: Mode) -> Vec<i64> {
         for answers in answers.values() {
             assert!(answers.iter().all(|it| *it == answers[0]), "{answers:?}");
         }
-        let records = "SELECT COUNT(*) FROM idempotency_records";
+        let records = "SELECT COUNT(*) FROM leasehold_idempotency_records";
         let records: i64 = sqlx::query_scalar(records).fetch_one(&pool).await.unwrap();
         assert_eq!(records, 200);
     }

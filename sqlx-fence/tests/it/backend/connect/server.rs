@@ -142,6 +142,20 @@ async fn an_invalid_url_is_refused_with_the_remedy() {
 }
 
 #[tokio::test]
+async fn a_lazy_manager_connects_when_postgres_has_started() {
+    leasehold_sqlx::install_backends();
+    let server = PostgresServer::start().await.unwrap();
+    server.kill();
+    let builder = LockManager::builder().backend_retry_timeout(Duration::MAX);
+    let locks = builder.connect_lazily(&server.url()).unwrap();
+    let acquiring = tokio::spawn(locks.lock("k").acquire().into_future());
+    server.restart().await.unwrap();
+    acquiring.await.unwrap().unwrap().release().await.unwrap();
+    let eager = LockManager::connect(&server.url()).await.unwrap();
+    assert_eq!(locks.capabilities(), eager.capabilities());
+}
+
+#[tokio::test]
 async fn a_connect_is_repeated_until_postgres_has_started() {
     leasehold_sqlx::install_backends();
     let server = PostgresServer::start().await.unwrap();

@@ -103,9 +103,12 @@ async fn on_postgres_a_second_table_of_fences_or_records_is_refused_with_the_rem
         ddl::create_fences(&one).await.unwrap();
         ddl::create_idempotency_records(&one).await.unwrap();
         let fences = problem(ddl::create_fences(&two).await);
-        assert!(fences.contains("`one.fences`"), "{fences}");
+        assert!(fences.contains("`one.leasehold_fences`"), "{fences}");
         let records = problem(ddl::create_idempotency_records(&two).await);
-        assert!(records.contains("`one.idempotency_records`"), "{records}");
+        assert!(
+            records.contains("`one.leasehold_idempotency_records`"),
+            "{records}"
+        );
     }
     // A second table that is meant is created by a migration.
     raw_sql(ddl::POSTGRES_FENCES).execute(&two).await.unwrap();
@@ -116,8 +119,8 @@ async fn on_postgres_a_second_table_of_fences_or_records_is_refused_with_the_rem
 async fn on_postgres_a_table_with_other_columns_is_refused_by_name() {
     let server = PostgresServer::start().await.unwrap();
     let pool = PgPool::connect(&server.url()).await.unwrap();
-    let tables = "CREATE TABLE fences (id INTEGER, area TEXT); \
-         CREATE TABLE idempotency_records (idempotency_key TEXT, token BIGINT); \
+    let tables = "CREATE TABLE leasehold_fences (id INTEGER, area TEXT); \
+         CREATE TABLE leasehold_idempotency_records (idempotency_key TEXT, token BIGINT); \
          CREATE TABLE leasehold_locks (lock_key TEXT, version BIGINT)";
     raw_sql(tables).execute(&pool).await.unwrap();
     let mut transaction = pool.begin().await.unwrap();
@@ -138,7 +141,7 @@ async fn on_sqlite_a_table_with_other_columns_is_refused_by_name() {
     let pool = SqlitePool::connect(&format!("{url}?mode=rwc"))
         .await
         .unwrap();
-    let tables = "CREATE TABLE fences (id INTEGER, area TEXT); \
+    let tables = "CREATE TABLE leasehold_fences (id INTEGER, area TEXT); \
          CREATE TABLE leasehold_locks (lock_key TEXT, version BIGINT)";
     raw_sql(tables).execute(&pool).await.unwrap();
     let fences = problem(ddl::create_fences(&pool).await);
@@ -151,7 +154,7 @@ async fn on_sqlite_a_table_with_other_columns_is_refused_by_name() {
 async fn on_mariadb_a_table_with_other_columns_or_without_transactions_is_refused_by_name() {
     let server = MariaDbServer::start().await.unwrap();
     let pool = MySqlPool::connect(&server.url()).await.unwrap();
-    let tables = "CREATE TABLE fences (id INTEGER, area TEXT); \
+    let tables = "CREATE TABLE leasehold_fences (id INTEGER, area TEXT); \
          CREATE TABLE leasehold_locks (lock_key VARBINARY(99), version BIGINT)";
     raw_sql(tables).execute(&pool).await.unwrap();
     let fences = problem(ddl::create_fences(&pool).await);
@@ -159,19 +162,19 @@ async fn on_mariadb_a_table_with_other_columns_or_without_transactions_is_refuse
     let locks = text(&refusal(&server.url()).await);
     assert!(locks.contains("`owner`"), "{locks}");
 
-    raw_sql("DROP TABLE fences, leasehold_locks")
+    raw_sql("DROP TABLE leasehold_fences, leasehold_locks")
         .execute(&pool)
         .await
         .unwrap();
     ddl::create_fences(&pool).await.unwrap();
     ddl::create_locks(&pool).await.unwrap();
     // This engine has shorter keys.
-    let engine = "ALTER TABLE fences ROW_FORMAT=DEFAULT, ENGINE=MyISAM; \
+    let engine = "ALTER TABLE leasehold_fences ROW_FORMAT=DEFAULT, ENGINE=MyISAM; \
          ALTER TABLE leasehold_locks MODIFY lock_key VARBINARY(512), ROW_FORMAT=DEFAULT, ENGINE=MyISAM";
     raw_sql(engine).execute(&pool).await.unwrap();
     let fences = problem(ddl::create_fences(&pool).await);
     assert!(
-        fences.contains("ALTER TABLE fences ENGINE=InnoDB"),
+        fences.contains("ALTER TABLE leasehold_fences ENGINE=InnoDB"),
         "{fences}"
     );
     let locks = text(&refusal(&server.url()).await);

@@ -39,7 +39,7 @@ macro_rules! lost_while_waiting {
             let row = "SELECT amount, fencing_token FROM items WHERE id = 1";
             let row: (i64, i64) = sqlx::query_as(row).fetch_one(&plain).await.unwrap();
             assert_eq!(row, (10, 0));
-            let claims = "SELECT COUNT(*) FROM fences";
+            let claims = "SELECT COUNT(*) FROM leasehold_fences";
             let claims: i64 = sqlx::query_scalar(claims).fetch_one(&plain).await.unwrap();
             assert_eq!(claims, 0);
         }
