@@ -287,7 +287,7 @@ impl<K: Kind> Lock<K> {
             match held {
                 Ok(hold) => Ok(LockGuard::new(hold)),
                 Err(error) if options.report_holder && may_wait => {
-                    Err(Box::pin(engine.name_holder(error)).await)
+                    Err(Box::pin(engine.name_holder(error, options.wait)).await)
                 }
                 Err(error) => Err(error),
             }

@@ -104,7 +104,7 @@ impl<K: Kind> Lock<K> {
     }
 
     /// Makes the error of an acquire that times out name the holder. The acquire then inspects the lock once more after
-    /// its wait, for up to the command timeout.
+    /// its wait. The last request and this one together exceed the wait by at most the command timeout.
     ///
     /// # Examples
     ///

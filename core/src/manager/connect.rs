@@ -1,5 +1,6 @@
 //! Connects a manager by URL.
 
+#[cfg(any(feature = "redis", feature = "zookeeper"))]
 use std::sync::Arc;
 
 use super::lock_manager::LockManager;

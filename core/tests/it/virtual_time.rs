@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use fastrand::Rng;
+use futures_util::future::join_all;
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{EndReason, Error, LockManager};
@@ -66,6 +68,49 @@ async fn a_lock_with_hanging_renewals_is_lost_exactly_at_its_deadline() {
             late.is_some_and(|late| late <= TICK),
             "{late:?} after the deadline"
         );
+    }
+}
+
+/// Draws what happens to one request.
+fn draw(random: &mut Rng) -> Fault {
+    let late = Duration::from_millis(random.u64(0..2_500));
+    match random.u8(0..8) {
+        0 => Fault::SlowRequest(late),
+        1 | 2 => Fault::SlowAnswer(late),
+        3 => Fault::Fail,
+        4 => Fault::LoseAnswer,
+        5 => Fault::HangBefore,
+        6 => Fault::HangAfter,
+        _ => Fault::None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_acquire_exceeds_its_wait_by_at_most_one_command_whatever_the_backend_does() {
+    const WAIT: Duration = Duration::from_secs(5);
+    const COMMAND: Duration = Duration::from_secs(2);
+    for seed in 0..200 {
+        let mut random = Rng::with_seed(seed);
+        let backend = Faulty::new(InProcess::new(), move |_call| draw(&mut random));
+        let locks = LockManager::builder().command_timeout(COMMAND);
+        let locks = locks.build(backend).unwrap();
+        let ttl = [TTL, Duration::from_secs(30)][usize::from(seed % 2 == 0)];
+        let acquires = (0..8).map(|task| {
+            let lock = locks.lock(format!("{}", task % 2)).ttl(ttl).wait(WAIT);
+            async move {
+                let started = Instant::now();
+                let acquired = lock.report_holder().acquire().await;
+                assert!(
+                    started.elapsed() <= WAIT + COMMAND + TICK,
+                    "seed {seed}: {:?} with a TTL of {ttl:?}",
+                    started.elapsed()
+                );
+                if acquired.is_ok() {
+                    sleep(TTL).await;
+                }
+            }
+        });
+        join_all(acquires).await;
     }
 }
 

@@ -8,7 +8,6 @@ use redis::StreamingCredentialsProvider;
 use redis::io::tcp::TcpSettings;
 use redis::{ConnectionInfo, ProtocolVersion};
 
-use super::Redis;
 use super::client::ServerClient;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
@@ -25,6 +24,7 @@ use super::timing::{FENCE_TTL, check_fence_ttl};
 use super::topology::{Topology, check_server};
 #[cfg(feature = "simulation")]
 use super::url;
+use super::{CAPABILITIES, Redis};
 use crate::Error;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::server_locator::ServerLocator;
@@ -294,15 +294,7 @@ impl RedisBuilder {
 
     /// Returns the features of a backend with this builder's settings.
     pub(crate) fn capabilities(&self) -> Capabilities {
-        Capabilities::new(Duration::from_millis(50))
-            .with_most_ttl(self.fence_ttl.unwrap_or(FENCE_TTL) / 2)
-            .with_fifo(true)
-            .with_shared(true)
-            .with_permits(true)
-            .with_handover(true)
-            .with_once(true)
-            .with_hold_at_least(true)
-            .with_list(true)
+        CAPABILITIES.with_most_ttl(self.fence_ttl.unwrap_or(FENCE_TTL) / 2)
     }
 
     /// Returns the scripts with this builder's settings.

@@ -7,6 +7,7 @@ pub(crate) mod not_acquired;
 pub(crate) mod request;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tracing::Instrument;
@@ -42,13 +43,23 @@ impl Engine {
         result
     }
 
-    /// Adds the current holder to the error of an acquire that timed out, if the backend reports the holder in time.
-    pub(crate) async fn name_holder(&self, mut error: Error) -> Error {
-        if let Error::TimedOut { key, holder, .. } = &mut error
-            && let Ok(seen) = bounded(self.limits.command, self.backend().inspect(key)).await
-            && let Some(first) = seen.held_by.into_iter().next()
+    /// Adds the current holder to the error of an acquire that timed out, if the backend reports the holder in time. The
+    /// last request of the acquire and this one share one command timeout.
+    pub(crate) async fn name_holder(&self, mut error: Error, wait: Option<Duration>) -> Error {
+        if let Error::TimedOut {
+            key,
+            waited,
+            holder,
+            ..
+        } = &mut error
         {
-            *holder = Some(first.label.unwrap_or(first.id).into());
+            let end = wait.unwrap_or(*waited).saturating_add(self.limits.command);
+            let left = end.saturating_sub(*waited);
+            if let Ok(seen) = bounded(left, self.backend().inspect(key)).await
+                && let Some(first) = seen.held_by.into_iter().next()
+            {
+                *holder = Some(first.label.unwrap_or(first.id).into());
+            }
         }
         error
     }
