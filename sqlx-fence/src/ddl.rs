@@ -9,7 +9,8 @@
 //!
 //! The tables of this crate are `leasehold_locks`, `leasehold_fences` and `leasehold_idempotency_records`. They are in the
 //! schema that the connection uses. To use another one, name it in the URL:
-//! `postgres://host/shop?options=-csearch_path%3Dlocks`, or `mysql://host/locks`, where each schema is a database. Programs
+//! `postgres://host/shop?options=-csearch_path%3Dlocks`, or `mysql://host/locks`, where each schema is a database. On
+//! Postgres, if another schema of the database has the table already, create the second one in a migration. Programs
 //! that share the tables, and must not share their locks, set a
 //! [`prefix`](leasehold::LockManagerBuilder::prefix).
 //!

@@ -6,15 +6,16 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, Shared};
+use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::SetOnce;
+use tokio::sync::{SetOnce, SetOnceError};
 
+use super::single_flight::SingleFlight;
 use super::{
     Attempt, AttemptAnswer, Backend, BackendError, Capabilities, Claim, Finding, HandoverSecret,
     Inspection, ListCursor, ListPage, Outcome, ReleaseAnswer, RenewAnswer,
 };
-use crate::{Error, Key};
+use crate::{AttemptId, Error, Key};
 
 /// A backend that a URL names.
 pub(crate) struct Target {
@@ -43,23 +44,22 @@ impl Target {
     }
 }
 
-/// Connects when it is first used. The operations that arrive meanwhile share one connect. After a failure, the next
-/// operation connects again.
+/// Connects when it is first used. The operations that arrive meanwhile share one connect in each runtime. After a
+/// failure, the next operation connects again.
 pub(crate) struct Lazy {
     target: Target,
-    connected: SetOnce<Arc<dyn Backend>>,
-    /// The connect in progress. It is kept if its callers give up, so that a connect may take longer than a command.
-    connecting: Mutex<Option<Connecting>>,
+    connected: Arc<SetOnce<Arc<dyn Backend>>>,
+    connecting: SingleFlight<()>,
+    is_closed: Arc<Mutex<bool>>,
 }
-
-type Connecting = Shared<BoxFuture<'static, Result<Arc<dyn Backend>, BackendError>>>;
 
 impl Lazy {
     pub(crate) fn new(target: Target) -> Self {
         Self {
             target,
-            connected: SetOnce::new(),
-            connecting: Mutex::new(None),
+            connected: Arc::default(),
+            connecting: SingleFlight::default(),
+            is_closed: Arc::default(),
         }
     }
 
@@ -67,27 +67,27 @@ impl Lazy {
         if let Some(backend) = self.connected.get() {
             return Ok(backend);
         }
+        if *self.is_closed.lock() {
+            return Err(BackendError::not_applied("the manager was shut down").permanent());
+        }
         let begin = || {
             let connect = self.target.connect();
-            async { connect.await.map_err(|error| refused(&error)) }
-                .boxed()
-                .shared()
-        };
-        let connecting = self.connecting.lock().get_or_insert_with(begin).clone();
-        match connecting.clone().await {
-            Ok(backend) => {
-                // All callers have the same backend, so only the first one must store it.
-                let _stored_before = self.connected.set(backend);
-                Ok(self.connected.wait().await)
-            }
-            Err(error) => {
-                let mut current = self.connecting.lock();
-                if current.as_ref().is_some_and(|it| it.ptr_eq(&connecting)) {
-                    *current = None;
+            let (connected, is_closed) = (Arc::clone(&self.connected), Arc::clone(&self.is_closed));
+            async move {
+                let backend = connect.await.map_err(|error| refused(&error))?;
+                // Another runtime may have connected first.
+                if let Err(SetOnceError(second)) = connected.set(backend) {
+                    second.close().await;
                 }
-                Err(error)
+                let is_closed = *is_closed.lock();
+                if is_closed && let Some(backend) = connected.get() {
+                    backend.close().await;
+                }
+                Ok(())
             }
-        }
+        };
+        Box::pin(self.connecting.join(begin)).await?;
+        Ok(self.connected.wait().await)
     }
 }
 
@@ -107,9 +107,15 @@ impl fmt::Debug for Lazy {
 }
 
 #[async_trait]
+#[deny(clippy::missing_trait_methods)]
 impl Backend for Lazy {
     fn capabilities(&self) -> Capabilities {
         self.target.capabilities
+    }
+
+    fn attempt_id(&self) -> AttemptId {
+        let connected = self.connected.get();
+        connected.map_or_else(AttemptId::random, Backend::attempt_id)
     }
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
@@ -182,11 +188,18 @@ impl Backend for Lazy {
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        self.backend().await?.cleanup(attempt).await
+        match self.connected.get() {
+            Some(backend) => backend.cleanup(attempt).await,
+            None => Ok(()),
+        }
     }
 
+    /// An attempt that was given up before the connect was never sent.
     fn cleanup_now(&self, attempt: &Attempt, now: Instant) -> Option<Result<(), BackendError>> {
-        self.connected.get()?.cleanup_now(attempt, now)
+        match self.connected.get() {
+            Some(backend) => backend.cleanup_now(attempt, now),
+            None => Some(Ok(())),
+        }
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
@@ -218,8 +231,8 @@ impl Backend for Lazy {
     }
 
     async fn close(&self) {
-        let connecting = self.connecting.lock().take();
-        drop(connecting);
+        // A connect in progress reads this after it has stored its backend, so one of the two closes the backend.
+        *self.is_closed.lock() = true;
         if let Some(backend) = self.connected.get() {
             backend.close().await;
         }

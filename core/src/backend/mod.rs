@@ -26,6 +26,7 @@ mod response;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
 mod rustls_provider;
 mod schemes;
+pub(crate) mod single_flight;
 #[cfg(feature = "zookeeper")]
 #[cfg_attr(docsrs, doc(cfg(feature = "zookeeper")))]
 pub mod zookeeper;

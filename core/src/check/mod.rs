@@ -42,9 +42,10 @@ impl LockManager {
     /// # }
     /// ```
     pub async fn check(&self) -> CheckReport {
-        let mut findings = operations::examine(self).await;
         let engine = self.engine();
+        // First, because this request may take the longer time that a connect of a lazy manager needs.
         let examined = bounded(engine.limits.command * COMMANDS, engine.backend().examine()).await;
+        let mut findings = operations::examine(self).await;
         findings.extend(examined.unwrap_or_else(|error| {
             let remedy = "check that the server replies within the command timeout";
             vec![Finding::failure(

@@ -59,7 +59,7 @@ impl<T, F: Future<Output = Result<T, BackendError>>> Future for WithTimeout<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let mut this = self.project();
         if this.timer.is_none() && !runtime::in_runtime() {
-            return Poll::Ready(Err(outside_of_runtimes()));
+            return Poll::Ready(Err(BackendError::outside_a_runtime()));
         }
         let polled = catch_unwind(AssertUnwindSafe(|| this.command.poll(cx)));
         if let Poll::Ready(answer) = polled.unwrap_or_else(|_| Poll::Ready(Err(panicked()))) {
@@ -67,7 +67,7 @@ impl<T, F: Future<Output = Result<T, BackendError>>> Future for WithTimeout<F> {
         }
         if this.timer.is_none() {
             let Some(timer) = runtime::sleep_until(*this.begin + *this.limit) else {
-                return Poll::Ready(Err(outside_of_runtimes()));
+                return Poll::Ready(Err(BackendError::outside_a_runtime()));
             };
             this.timer.set(Some(unconstrained(timer)));
         }
@@ -88,11 +88,6 @@ pub(super) fn at_once<T>(
 ) -> Option<Result<T, BackendError>> {
     let answer = catch_unwind(AssertUnwindSafe(ask));
     answer.unwrap_or_else(|_panic| Some(Err(panicked())))
-}
-
-fn outside_of_runtimes() -> BackendError {
-    let refusal = "not inside a tokio runtime; enter one first";
-    BackendError::not_applied(refusal).permanent()
 }
 
 /// Turns a panic of the backend into an error, so that it does not end the watchdog or a cleanup.

@@ -45,6 +45,11 @@ impl BackendError {
         }
     }
 
+    /// Creates the error for a caller outside a tokio runtime, where futures cannot be awaited.
+    pub(crate) fn outside_a_runtime() -> Self {
+        Self::not_applied("not inside a tokio runtime; enter one first").permanent()
+    }
+
     /// Makes the error permanent: no retry will succeed.
     #[must_use]
     pub fn permanent(mut self) -> Self {

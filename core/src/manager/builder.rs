@@ -212,7 +212,7 @@ impl LockManagerBuilder {
     /// # Errors
     ///
     /// Returns [`Error::Connect`] for a URL without a scheme that this build supports, and the errors of
-    /// [`build`](Self::build).
+    /// [`build`](Self::build). The first operation finds other faults of the URL.
     ///
     /// # Examples
     ///

@@ -11,6 +11,7 @@ mod fence;
 mod handover;
 mod histories;
 mod hold_at_least;
+mod lazy_connect;
 mod lock_set;
 mod lock_set_histories;
 mod manager;

@@ -3,15 +3,12 @@
 
 use std::future::pending;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::poll;
-use leasehold::backend::{Backend, BackendError, ConnectError, InProcess, register_scheme};
+use leasehold::backend::{Backend, InProcess};
 use leasehold::conformance::{Command, Fault, Faulty};
 use leasehold::{EndReason, Error, InvalidOption, LockManager};
-use tokio::join;
 use tokio::time::{Instant, sleep, timeout};
 
 #[test]
@@ -27,49 +24,6 @@ fn unconfirmed(error: &Error) -> usize {
         Error::Shutdown(error) => error.unconfirmed,
         other => panic!("{other:?}"),
     }
-}
-
-/// Registers a scheme whose connects take longer than a command, and fail until `failures` have failed. Returns the
-/// number of connects.
-fn register_slow(scheme: &str, failures: usize) -> Arc<AtomicUsize> {
-    let connects = Arc::new(AtomicUsize::new(0));
-    let counted = Arc::clone(&connects);
-    register_scheme(scheme, InProcess::new().capabilities(), move |_| {
-        let earlier = counted.fetch_add(1, Ordering::Relaxed);
-        async move {
-            sleep(Duration::from_secs(3)).await;
-            match earlier < failures {
-                false => Ok(InProcess::new()),
-                true => Err(ConnectError::Server {
-                    address: "db:1".to_owned(),
-                    source: BackendError::not_applied("it starts"),
-                }),
-            }
-        }
-    });
-    connects
-}
-
-#[tokio::test(start_paused = true)]
-async fn operations_of_a_lazy_manager_share_a_connect_that_takes_longer_than_a_command() {
-    let connects = register_slow("slow", 0);
-    let locks = LockManager::builder().connect_lazily("slow:").unwrap();
-    assert_eq!(connects.load(Ordering::Relaxed), 0);
-    let (one, other) = (locks.lock("one").acquire(), locks.lock("other").acquire());
-    let (one, other) = join!(one, other);
-    one.unwrap().release().await.unwrap();
-    other.unwrap().release().await.unwrap();
-    assert_eq!(connects.load(Ordering::Relaxed), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_lazy_manager_connects_again_after_a_failure() {
-    let connects = register_slow("slow-and-failing", 2);
-    let locks = LockManager::builder().backend_retry_timeout(Duration::MAX);
-    let locks = locks.connect_lazily("slow-and-failing:").unwrap();
-    let guard = locks.lock("k").acquire().await.unwrap();
-    guard.release().await.unwrap();
-    assert_eq!(connects.load(Ordering::Relaxed), 3);
 }
 
 #[tokio::test]

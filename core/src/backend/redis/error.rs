@@ -31,12 +31,6 @@ pub(crate) fn failure(error: RedisError) -> BackendError {
     failed.with_source(error)
 }
 
-/// Returns the error for a caller outside a tokio runtime, where futures cannot be awaited.
-pub(crate) fn outside_a_runtime() -> BackendError {
-    let refusal = "not inside a tokio runtime; enter one first";
-    BackendError::not_applied(refusal).permanent()
-}
-
 /// Returns the error for a connection that this client closed because of a large reply.
 pub(super) fn reply_too_large(too_large: ReplyTooLarge) -> BackendError {
     let message = "the server's reply is too large; the connection was closed";

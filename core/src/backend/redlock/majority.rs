@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::quorum_node::QuorumNode;
 use crate::backend::BackendError;
-use crate::backend::redis::error::outside_a_runtime;
 use crate::runtime;
 
 /// Returns the size of a majority: more than half of all nodes.
@@ -77,7 +76,7 @@ pub(super) fn no_quorum(
     failures: Vec<(usize, BackendError)>,
 ) -> BackendError {
     if failures.is_empty() && !runtime::in_runtime() {
-        return outside_a_runtime();
+        return BackendError::outside_a_runtime();
     }
     let why = failures.iter();
     let why = why.map(|(place, error)| format!("{}: {error}", members[*place].address()));

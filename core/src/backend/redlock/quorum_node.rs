@@ -17,7 +17,6 @@ use crate::backend::BackendError;
 use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::connection::transport::Target;
-use crate::backend::redis::error::outside_a_runtime;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::clock::{self, LeaseInstant};
@@ -111,7 +110,7 @@ impl QuorumNode {
         limit: Duration,
         call: Pin<&mut impl Future<Output = Result<T, BackendError>>>,
     ) -> Result<T, BackendError> {
-        let answer = timeout(limit, call).ok_or_else(outside_a_runtime)?;
+        let answer = timeout(limit, call).ok_or_else(BackendError::outside_a_runtime)?;
         let Ok(answer) = answer.await else {
             let silent = format!("it did not reply within {limit:?}");
             self.health.mark_down(silent.clone());

@@ -15,7 +15,7 @@ use crate::backend::redis::connection::push_handler::{
 use crate::backend::redis::connection::shared_connection::{Connection, ConnectionCell};
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection};
 use crate::backend::redis::connection::wait_command_pool::WaitCommandPool;
-use crate::backend::redis::error::{failure, first_of, outside_a_runtime, reply_too_large};
+use crate::backend::redis::error::{failure, first_of, reply_too_large};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 #[cfg(feature = "sentinel")]
@@ -187,7 +187,7 @@ impl Connector {
 pub(crate) async fn in_time<T>(
     answer: impl Future<Output = Result<T, BackendError>>,
 ) -> Result<T, BackendError> {
-    let answer = timeout(CONNECT_TIMEOUT, answer).ok_or_else(outside_a_runtime)?;
+    let answer = timeout(CONNECT_TIMEOUT, answer).ok_or_else(BackendError::outside_a_runtime)?;
     answer.await.unwrap_or_else(|_elapsed| {
         let silent = format!(
             "the server did not reply within {CONNECT_TIMEOUT:?}; check the address, and whether the port uses TLS"

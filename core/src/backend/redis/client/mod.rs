@@ -10,18 +10,18 @@ use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
-use super::error::{failure, is_readonly, outside_a_runtime, unsent};
+use super::error::{failure, is_readonly, unsent};
 use super::timing::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use crate::backend::BackendError;
 use crate::backend::redis::connection::shared_connection::{
     Connection, ExchangeGuard, ServerNumber,
 };
-use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::wait_command_pool::{
     Acknowledged, ReplicaRequirement, WaitError,
 };
 #[cfg(feature = "sentinel")]
 use crate::backend::redis::sentinel::Sentinels;
+use crate::backend::single_flight::SingleFlight;
 use crate::runtime::timeout;
 use connector::{Connector, in_time};
 
@@ -124,7 +124,8 @@ impl ServerClient {
         command: &Cmd,
     ) -> Result<Value, BackendError> {
         let live = self.live().await?;
-        let answer = timeout(limit, self.call(command)).ok_or_else(outside_a_runtime)?;
+        let answer =
+            timeout(limit, self.call(command)).ok_or_else(BackendError::outside_a_runtime)?;
         answer.await.unwrap_or_else(|_elapsed| {
             self.connector.slot.discard(&live);
             let silent = "the server did not reply in time";

@@ -30,13 +30,13 @@ use crate::Key;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::{SendOptions, ServerClient};
 use crate::backend::redis::connection::push_handler;
-use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::transport::Target;
 use crate::backend::redis::connection::wait_command_pool::Acknowledged;
-use crate::backend::redis::error::{failure, outside_a_runtime};
+use crate::backend::redis::error::failure;
 use crate::backend::redis::protocol::reply;
 use crate::backend::redis::url::MultiHostUrl;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+use crate::backend::single_flight::SingleFlight;
 use crate::backend::{BackendError, ConnectError};
 use crate::runtime::{sleep, timeout};
 use shard_subscriptions::{ShardSubscriptions, SlotChannels};
@@ -326,7 +326,7 @@ impl Cluster {
         let unexpected_reply =
             || BackendError::not_applied("unexpected reply of a member of the Cluster");
         let asked = timeout(PATIENCE, member.node.send_all(&ask, 2, None));
-        let asked = asked.ok_or_else(outside_a_runtime)?;
+        let asked = asked.ok_or_else(BackendError::outside_a_runtime)?;
         let sent = asked.await.map_err(|_elapsed| {
             let (host, port) = place;
             let message = format!("{host}:{port} did not reply within {PATIENCE:?}");

@@ -12,11 +12,11 @@ use redis::{AsyncConnectionConfig, Cmd, PushInfo, PushKind, Value};
 use super::slot_map::{hash_slot, hash_tag};
 use crate::Key;
 use crate::backend::BackendError;
-use crate::backend::redis::connection::single_flight::SingleFlight;
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
-use crate::backend::redis::error::{failure, outside_a_runtime};
+use crate::backend::redis::error::failure;
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+use crate::backend::single_flight::SingleFlight;
 use crate::clock::LeaseInstant;
 use crate::runtime::{Runtime, timeout};
 
@@ -213,7 +213,10 @@ impl Subscriber {
     /// Sends a command, and closes the connection if the server does not reply.
     async fn ask(&mut self, question: &Cmd) -> Result<Value, BackendError> {
         let asked = self.connection.send_packed_command(question);
-        let Ok(answer) = timeout(SILENCE, asked).ok_or_else(outside_a_runtime)?.await else {
+        let Ok(answer) = timeout(SILENCE, asked)
+            .ok_or_else(BackendError::outside_a_runtime)?
+            .await
+        else {
             self.state.end();
             let silent = format!("the server did not reply within {SILENCE:?}");
             return Err(BackendError::not_applied(silent));

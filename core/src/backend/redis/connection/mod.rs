@@ -7,7 +7,6 @@ pub(crate) mod push_handler;
 pub(crate) mod shared_connection;
 #[cfg(feature = "simulation")]
 pub(crate) mod simulated_transport;
-pub(crate) mod single_flight;
 #[cfg(feature = "tls-rustls")]
 pub(crate) mod tls;
 pub(crate) mod transport;

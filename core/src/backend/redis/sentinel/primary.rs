@@ -12,7 +12,7 @@ use redis::{
 
 use crate::backend::BackendError;
 use crate::backend::redis::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
-use crate::backend::redis::error::{failure, outside_a_runtime, unconnected};
+use crate::backend::redis::error::{failure, unconnected};
 use crate::runtime::timeout;
 
 /// The replies of the Sentinels.
@@ -181,7 +181,7 @@ pub(super) async fn bounded<T>(
     ask: impl Future<Output = T>,
 ) -> Result<T, SentinelReply> {
     let answer = timeout(PATIENCE, ask);
-    let answer = answer.ok_or_else(|| SentinelReply::Failed(outside_a_runtime()))?;
+    let answer = answer.ok_or_else(|| SentinelReply::Failed(BackendError::outside_a_runtime()))?;
     answer.await.map_err(|_elapsed| {
         let at = target.addr();
         let message = format!("the Sentinel at {at} did not reply within {PATIENCE:?}");

@@ -10,7 +10,6 @@ use tokio::runtime::Id;
 use tokio::sync::watch;
 
 use crate::backend::BackendError;
-use crate::backend::redis::error::outside_a_runtime;
 use crate::runtime::Runtime;
 
 type FlightResult<T> = Result<T, BackendError>;
@@ -38,7 +37,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     where
         F: Future<Output = FlightResult<T>> + Send + 'static,
     {
-        let runtime = Runtime::current().ok_or_else(outside_a_runtime)?;
+        let runtime = Runtime::current().ok_or_else(BackendError::outside_a_runtime)?;
         let (tell, mut outcome) = watch::channel(None);
         if let Some(under_way) = self.enter(runtime.id(), &outcome) {
             outcome = under_way;
