@@ -43,7 +43,7 @@ async fn name_other_prefixes(connection: &Connection, key: &str) {
         let prefix = held.strip_suffix(key).unwrap_or_default();
         let (held, prefix) = (held.escape_debug(), prefix.escape_debug());
         print_error(format_args!(
-            "leasehold: `{held}` is held: if you mean this lock, pass --prefix '{prefix}'\n"
+            "leasehold: `{held}` is another lock, and is held: if you mean it, pass --prefix '{prefix}'\n"
         ));
     }
 }
@@ -76,7 +76,7 @@ pub(crate) async fn release(args: ReleaseArgs) -> anyhow::Result<u8> {
     let (released, otherwise) = match &args.holder {
         None => (
             locks.force_release(&key).await?,
-            "was free already".to_owned(),
+            "was free already, so nothing was released".to_owned(),
         ),
         Some(holder) => (
             locks.force_release_holder(&key, holder).await?,

@@ -72,9 +72,10 @@ fn until_closed(result: anyhow::Result<u8>) -> anyhow::Result<u8> {
     })
 }
 
-/// Returns the text of an error and of its causes. A cause that repeats the text before it is left out.
+/// Returns the text of an error and of its causes. A cause that the text before it ends with is left
+/// out.
 fn with_causes(error: &anyhow::Error) -> String {
     let mut texts: Vec<String> = error.chain().map(ToString::to_string).collect();
-    texts.dedup();
+    texts.dedup_by(|cause, before| before.ends_with(&*cause));
     texts.join(": ")
 }

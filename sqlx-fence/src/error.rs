@@ -200,8 +200,9 @@ impl Error {
     }
 }
 
-pub(crate) const READ_ONLY: &str = "the database takes no writes, so nothing was written: its server is a replica, was \
-     the primary before a switchover, or is read-only by a setting; connect to the primary";
+pub(crate) const READ_ONLY: &str = "the database takes no writes, so nothing was written: connect to the primary if the \
+     server is a replica, or was the primary before a switchover; otherwise look for a setting that makes it read-only, \
+     such as `default_transaction_read_only` or `read_only`";
 
 /// Returns whether the server takes no writes. `MariaDB` and `MySQL` have a code of their own for the server's setting,
 /// and the code of other errors.

@@ -31,8 +31,8 @@ pub(crate) async fn ensure<DB: FencedDatabase>(
         .find(|it| !seen.iter().any(|seen| seen == *it));
     if let Some(column) = missing {
         return Err(refused(format!(
-            "it has no column `{column}`, so it is not a table of this version of Leasehold: rename it, or use another \
-             schema or database"
+            "it has no column `{column}`, so it belongs to another program, or to another version of Leasehold: use \
+             another schema or database"
         )));
     }
     if let Some(engine) = DB::unsafe_engine(connection, table.name).await? {
@@ -55,8 +55,9 @@ async fn refuse_second<DB: FencedDatabase>(
     Err(Error::Table {
         table: table.name,
         problem: format!(
-            "the database has it as {found}, in another schema than this role uses, and a second table would not share its \
-             rows: put the schema first in the `search_path` of this role, or create the second table in a migration"
+            "the database has it as {found}, and this role uses another schema: to share that table, put its schema first in \
+             the `search_path` of the role. Only if the two must not share their rows, create a second table in a \
+             migration"
         ),
     })
 }

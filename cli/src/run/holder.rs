@@ -52,7 +52,7 @@ pub(crate) async fn run(args: RunArgs) -> anyhow::Result<u8> {
 }
 
 async fn acquire(locks: &LockManager, args: &RunArgs) -> Result<LockGuard, Error> {
-    let mut lock = locks.lock(&args.key).ttl(args.ttl);
+    let mut lock = locks.lock(&args.key).ttl(args.ttl).report_holder();
     if let Some(wait) = wait(args) {
         lock = lock.wait(wait);
     }

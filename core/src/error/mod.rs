@@ -77,7 +77,7 @@ pub(crate) use with_causes::WithCauses;
 #[non_exhaustive]
 pub enum Error {
     /// The lock was busy for the whole wait.
-    #[error("acquiring `{key}` timed out: it was still locked after {waited:?}{}{}", by(holder.as_deref()), here(*acquired_at))]
+    #[error("acquiring `{key}` timed out: it was still locked after {:?}{}{}", in_millis(*waited), by(holder.as_deref()), here(*acquired_at))]
     TimedOut {
         /// The key of the lock.
         key: Key,
@@ -227,6 +227,11 @@ pub enum Error {
     #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]
     #[error(transparent)]
     Blocking(#[from] BlockingError),
+}
+
+/// Drops the nanoseconds, which nobody wants to read.
+fn in_millis(waited: Duration) -> Duration {
+    Duration::from_millis(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Returns the end of a message, which names the holder of a lock.

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
-/// Writes an error and its causes, as `error: cause: cause of the cause`. A cause that repeats the text before it is left
-/// out, as an error of the `redis` crate does.
+/// Writes an error and its causes, as `error: cause: cause of the cause`. A cause that the text before it ends with is left
+/// out: errors of the crates `redis` and `sqlx` contain their causes.
 pub(crate) struct WithCauses<'a>(pub(crate) &'a (dyn Error + 'static));
 
 impl fmt::Display for WithCauses<'_> {
@@ -14,7 +14,7 @@ impl fmt::Display for WithCauses<'_> {
         let mut next = self.0.source();
         while let Some(cause) = next {
             let text = cause.to_string();
-            if text != last {
+            if !last.ends_with(&text) {
                 write!(f, ": {text}")?;
             }
             last = text;

@@ -16,8 +16,9 @@ use tokio::net::TcpStream;
 use crate::tools::until_free;
 use crate::wire::serve;
 
-const ROUNDS: usize = 20;
-const STREAMS: usize = 100;
+const ROUNDS: usize = 60;
+/// Half of the streams are reset. The server closes a connection with more than 20 of them that it has not accepted yet.
+const STREAMS: usize = 32;
 const KEYS: usize = 10;
 
 #[tokio::test]

@@ -28,7 +28,11 @@ pub(crate) fn failure(error: RedisError) -> BackendError {
     } else {
         failed
     };
-    failed.with_source(error)
+    match error.detail().and_then(|it| it.split_once(", with args")) {
+        // The arguments are those of the scripts.
+        Some((unknown_command, _)) => failed.with_source(unknown_command),
+        None => failed.with_source(error),
+    }
 }
 
 /// Returns the error for a connection that this client closed because of a large reply.
@@ -65,6 +69,14 @@ fn has_code(failed: &BackendError, expected: &str) -> bool {
 
 /// A manager does not change its user and password, so a retry does not help.
 const LOGIN_REFUSED: &str = "refused the user or the password; check them in the URL";
+
+/// Returns what a server says about a login that it refuses.
+fn refused_login(error: &RedisError) -> &'static str {
+    match code(error) {
+        Some("NOAUTH") => "requires a password, and the URL has none for this server",
+        _ => LOGIN_REFUSED,
+    }
+}
 
 fn is_login_refused(error: &RedisError) -> bool {
     matches!(code(error), Some("NOAUTH" | "WRONGPASS"))
@@ -106,7 +118,7 @@ fn advice(error: &RedisError) -> String {
         (_, Some("NOPERM")) => {
             "the user lacks a permission; the section Permissions of `leasehold::backend::redis::Redis` lists all that it needs"
         }
-        _ if is_login_refused(error) => return format!("the server {LOGIN_REFUSED}"),
+        _ if is_login_refused(error) => return format!("the server {}", refused_login(error)),
         (_, Some("READONLY")) => {
             "the server is a replica and refuses writes; connect to the primary"
         }
@@ -119,6 +131,9 @@ fn advice(error: &RedisError) -> String {
         }
         _ if begins(error, "unknown command") => {
             "the server, or a proxy, lacks a command that the locks need, or has renamed it; enable it, or use another server"
+        }
+        _ if begins(error, "This instance has cluster support disabled") => {
+            "the server is not a member of a Cluster; connect with redis:// instead of redis+cluster://"
         }
         (_, Some("LOADING")) => "the server is still loading its data",
         _ if error.is_connection_refusal() => "connection refused at the server's address",
@@ -151,7 +166,7 @@ pub(crate) fn unconnected(to: &ConnectionAddr, error: RedisError) -> BackendErro
     } else if error.is_io_error() {
         format!("cannot connect to {to}")
     } else if is_login_refused(&error) {
-        format!("{to} {LOGIN_REFUSED}")
+        format!("{to} {}", refused_login(&error))
     } else if begins(&error, "unknown command") {
         // The server repeats the arguments of the command, and those of HELLO contain the password.
         return BackendError::not_applied(advice(&error)).permanent();

@@ -117,7 +117,13 @@ impl Failed {
             sqlx::Error::Database(error) if error::is_startup_parameter(&**error) => {
                 error::STARTUP_PARAMETER
             }
-            _ => "the database refused the connection",
+            sqlx::Error::Tls(_) => {
+                "TLS failed: check whether the server has TLS. In the URL, `sslmode=disable` (MySQL: `ssl-mode=DISABLED`) connects \
+                 without TLS"
+            }
+            _ => {
+                "the database refused the connection: check the user, the password and the database in the URL"
+            }
         };
         Self::refused(message, error)
     }
@@ -135,8 +141,8 @@ impl Failed {
         };
         let message = match error::is_denied(&error) {
             true => {
-                "cannot create the table `leasehold_locks`: allow the role to create tables, or call \
-                 `leasehold_sqlx::ddl::create_locks` with another role"
+                "cannot create the table `leasehold_locks`: allow the role to create tables in the schema, or let another \
+                 role connect once, and grant SELECT, INSERT, UPDATE and DELETE on the table to this role"
             }
             false => "cannot create the table `leasehold_locks`",
         };

@@ -19,9 +19,9 @@ const IN_MEMORY: &str = "other processes cannot see a database in memory: name a
 const NO_WAL: &str = "SQLite does not support a write-ahead log (WAL) here: name a file on a local disk, as in \
      sqlite:locks.db";
 
-const OTHER_NAME: &str = "has a second name, because of a hard link, or because it is mounted alone into a container. \
-     Processes that use different names do not see each other's locks: remove the hard link, or mount the folder instead \
-     of the file";
+const OTHER_NAME: &str = "has a hard link, or is mounted alone into a container, so it has two names. Processes that \
+     use different names do not see each other's locks: remove the hard link, which `find / -samefile` finds, or mount \
+     the folder instead of the file";
 
 impl Connect for Sqlite {
     // Only one connection of all processes can write at a time.
