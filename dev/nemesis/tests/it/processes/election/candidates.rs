@@ -10,7 +10,7 @@ use leasehold_nemesis::deployment::{Locks, SESSION, TTL};
 use leasehold_testkit::history::{History, Hold, Moment};
 use leasehold_testkit::processes::ChildProcess;
 use leasehold_testkit::proxy::{Direction, Proxy, Traffic};
-use leasehold_testkit::servers::{RedisServer, ZooKeeperServer};
+use leasehold_testkit::servers::{PostgresServer, RedisServer, ZooKeeperServer};
 use tempfile::TempDir;
 use tokio::time::sleep;
 
@@ -45,6 +45,7 @@ impl Incident {
 }
 
 pub(super) enum Server {
+    Postgres(PostgresServer),
     Redis(RedisServer),
     ZooKeeper(ZooKeeperServer),
 }
@@ -52,6 +53,7 @@ pub(super) enum Server {
 impl Server {
     async fn link(&self) -> Proxy {
         match self {
+            Self::Postgres(server) => Proxy::start_bytes(server.port()).await.unwrap(),
             Self::Redis(server) => Proxy::start(server.port()).await.unwrap(),
             Self::ZooKeeper(server) => Proxy::start_bytes(server.port()).await.unwrap(),
         }
@@ -59,6 +61,7 @@ impl Server {
 
     fn locks(&self, link: &Proxy) -> Locks {
         match self {
+            Self::Postgres(server) => Locks::Database(server.url_at(link.port())),
             Self::Redis(server) => Locks::Redis(server.url_at(link.port())),
             Self::ZooKeeper(_) => {
                 Locks::ZooKeeper(format!("zookeeper://127.0.0.1:{}/locks", link.port()))
@@ -68,8 +71,16 @@ impl Server {
 
     pub(super) fn lease(&self) -> Duration {
         match self {
-            Self::Redis(_) => TTL,
+            Self::Postgres(_) | Self::Redis(_) => TTL,
             Self::ZooKeeper(_) => SESSION,
+        }
+    }
+
+    /// Returns how long silent candidates may delay the next leader: a grant, if the candidates wait in a queue.
+    pub(super) fn delay_by_silent(&self) -> Duration {
+        match self {
+            Self::Postgres(_) => Duration::from_secs(2),
+            Self::Redis(_) | Self::ZooKeeper(_) => Duration::ZERO,
         }
     }
 }
