@@ -10,7 +10,7 @@ use crate::locked::tools::{
 
 /// B has executed its acquire and has not committed it yet, while A commits. A waits for B.
 macro_rules! acquires_first {
-    ($pool:expr, $level:expr, $commits:literal) => {{
+    ($pool:expr, $begin:literal, $level:expr, $commits:literal) => {{
         let (pool, level) = ($pool, $level);
         let key = format!("first {level:?} {}", $commits);
         item!(&pool, key);
@@ -18,7 +18,9 @@ macro_rules! acquires_first {
         let begin = LockedTransaction::begin(&pool, &guard).isolation(level);
         let mut tx = begin.await.unwrap();
         run!(&mut *tx, "UPDATE items SET amount = 11 WHERE id = '{key}'");
-        let mut acquiring = pool.begin().await.unwrap();
+        // An acquire is one statement. At the level serializable, which may be the server's default, this transaction
+        // could fail at its own commit.
+        let mut acquiring = pool.begin_with($begin).await.unwrap();
         run!(
             &mut *acquiring,
             "UPDATE leasehold_locks SET version = version + 1, token = token + 1, owner = NULL WHERE lock_key = '{key}'"
@@ -44,16 +46,26 @@ macro_rules! acquires_first {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_postgres_commit_waits_for_an_acquire_in_progress() {
     for level in LEVELS {
-        acquires_first!(postgres().await, level, true);
-        acquires_first!(postgres().await, level, false);
+        acquires_first!(
+            postgres().await,
+            "BEGIN ISOLATION LEVEL READ COMMITTED",
+            level,
+            true
+        );
+        acquires_first!(
+            postgres().await,
+            "BEGIN ISOLATION LEVEL READ COMMITTED",
+            level,
+            false
+        );
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn on_mariadb_commit_waits_for_an_acquire_in_progress() {
     for level in LEVELS {
-        acquires_first!(mariadb().await, level, true);
-        acquires_first!(mariadb().await, level, false);
+        acquires_first!(mariadb().await, "BEGIN", level, true);
+        acquires_first!(mariadb().await, "BEGIN", level, false);
     }
 }
 
