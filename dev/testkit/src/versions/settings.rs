@@ -146,10 +146,16 @@ pub const ALL: [Version; 15] = [
             ],
         )
     },
-    single(
-        "Redis, append-only file",
-        &["--appendonly", "yes", "--appendfsync", "always"],
-    ),
+    Version {
+        without: &[(
+            "a_server_that_loses_data_in_a_restart_is_a_warning",
+            OWN_SETTING,
+        )],
+        ..single(
+            "Redis, append-only file",
+            &["--appendonly", "yes", "--appendfsync", "always"],
+        )
+    },
     single(
         "Redis, slow expiry and threads",
         &[
