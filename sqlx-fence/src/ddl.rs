@@ -5,6 +5,11 @@
 //! [`create_fences`] and [`create_idempotency_records`] at startup. You can call these functions repeatedly, and from
 //! many processes concurrently.
 //!
+//! On `MySQL` and `MariaDB` each of these statements commits an open transaction of its connection.
+//!
+//! Never delete a row of `leasehold_fences` while holders are running. The row stores the last seen token. Without the
+//! row, the database accepts an older token.
+//!
 //! # Names and schemas
 //!
 //! The tables of this crate are `leasehold_locks`, `leasehold_fences` and `leasehold_idempotency_records`. They are in the
@@ -13,13 +18,6 @@
 //! Postgres, if another schema of the database has the table already, create the second one in a migration. Programs
 //! that share the tables, and must not share their locks, set a
 //! [`prefix`](leasehold::LockManagerBuilder::prefix).
-//!
-//! # Notes
-//!
-//! On `MySQL` and `MariaDB` each of these statements commits an open transaction of its connection.
-//!
-//! Never delete a row of `leasehold_fences` while holders are running. The row stores the last seen token. Without the
-//! row, the database accepts an older token.
 
 use std::future::Future;
 

@@ -45,6 +45,19 @@ impl Capabilities {
         }
     }
 
+    /// Creates capabilities with all features, and TTLs of at least `least_ttl`.
+    #[must_use]
+    pub const fn all(least_ttl: Duration) -> Self {
+        Self::new(least_ttl)
+            .with_fifo(true)
+            .with_shared(true)
+            .with_permits(true)
+            .with_handover(true)
+            .with_once(true)
+            .with_hold_at_least(true)
+            .with_list(true)
+    }
+
     /// Sets the longest TTL. The default is [`MAX_TTL`].
     #[must_use]
     pub const fn with_most_ttl(mut self, most_ttl: Duration) -> Self {

@@ -57,8 +57,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
             .ok()
             .and_then(|result| result.clone())
             .unwrap_or_else(|| {
-                let ended =
-                    "the runtime that was connecting, or asking for the location, has ended";
+                let ended = "the task that was connecting, or asking for the location, has ended";
                 Err(BackendError::not_applied(ended))
             })
     }

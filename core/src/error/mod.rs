@@ -229,7 +229,7 @@ pub enum Error {
     Blocking(#[from] BlockingError),
 }
 
-/// Drops the nanoseconds, which nobody wants to read.
+/// Rounds down to whole milliseconds.
 fn in_millis(waited: Duration) -> Duration {
     Duration::from_millis(u64::try_from(waited.as_millis()).unwrap_or(u64::MAX))
 }

@@ -23,3 +23,21 @@ impl fmt::Display for WithCauses<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::BackendError;
+
+    #[test]
+    fn a_cause_that_the_error_contains_is_written_once() {
+        let cause = || BackendError::not_applied("refused");
+        for (message, text) in [
+            ("the database: refused", "the database: refused"),
+            ("the database failed", "the database failed: refused"),
+        ] {
+            let error = BackendError::not_applied(message).with_source(cause());
+            assert_eq!(WithCauses(&error).to_string(), text);
+        }
+    }
+}

@@ -201,9 +201,9 @@ impl LockManagerBuilder {
     /// Creates a manager that connects to the backend at a URL with its first operation. So a service can start while
     /// its lock server is down.
     ///
-    /// Until the backend can be reached, acquires fail as they do when it goes down later: they retry for the
-    /// [`backend_retry_timeout`](Self::backend_retry_timeout). Other failures of the connect, such as a wrong password,
-    /// are the error of the acquire, and the next operation connects again. The option
+    /// While the backend cannot be reached, acquires retry for the
+    /// [`backend_retry_timeout`](Self::backend_retry_timeout), as in an outage. If the connect fails for another reason,
+    /// such as a wrong password, the acquire returns that error, and the next operation connects again. The option
     /// [`connect_retry_timeout`](Self::connect_retry_timeout) has no effect.
     ///
     /// Prefer [`connect`](Self::connect), which finds a wrong setting when the program starts, and not with the first

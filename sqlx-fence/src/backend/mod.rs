@@ -186,14 +186,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
 }
 
 /// The features of this backend on each database.
-const CAPABILITIES: Capabilities = Capabilities::new(Duration::from_millis(50))
-    .with_fifo(true)
-    .with_shared(true)
-    .with_permits(true)
-    .with_handover(true)
-    .with_once(true)
-    .with_hold_at_least(true)
-    .with_list(true);
+const CAPABILITIES: Capabilities = Capabilities::all(Duration::from_millis(50));
 
 #[async_trait]
 impl<DB: LockDatabase> Backend for SqlBackend<DB> {

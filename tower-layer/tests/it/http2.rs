@@ -17,7 +17,8 @@ use crate::tools::until_free;
 use crate::wire::serve;
 
 const ROUNDS: usize = 60;
-/// Half of the streams are reset. The server closes a connection with more than 20 of them that it has not accepted yet.
+/// Half of these streams are reset, so 16. The server closes a connection that has more than 20 reset streams in its
+/// accept queue.
 const STREAMS: usize = 32;
 const KEYS: usize = 10;
 

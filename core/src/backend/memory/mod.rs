@@ -91,14 +91,7 @@ impl InProcess {
 #[async_trait]
 impl Backend for InProcess {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::new(Duration::from_millis(10))
-            .with_fifo(true)
-            .with_shared(true)
-            .with_permits(true)
-            .with_handover(true)
-            .with_once(true)
-            .with_hold_at_least(true)
-            .with_list(true)
+        Capabilities::all(Duration::from_millis(10))
     }
 
     fn attempt_id(&self) -> AttemptId {

@@ -8,6 +8,7 @@ use redis::StreamingCredentialsProvider;
 use redis::io::tcp::TcpSettings;
 use redis::{ConnectionInfo, ProtocolVersion};
 
+use super::Redis;
 use super::client::ServerClient;
 #[cfg(feature = "cluster")]
 use super::cluster::Cluster;
@@ -24,7 +25,6 @@ use super::timing::{FENCE_TTL, check_fence_ttl};
 use super::topology::{Topology, check_server};
 #[cfg(feature = "simulation")]
 use super::url;
-use super::{CAPABILITIES, Redis};
 use crate::Error;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::client::server_locator::ServerLocator;
@@ -294,7 +294,8 @@ impl RedisBuilder {
 
     /// Returns the features of a backend with this builder's settings.
     pub(crate) fn capabilities(&self) -> Capabilities {
-        CAPABILITIES.with_most_ttl(self.fence_ttl.unwrap_or(FENCE_TTL) / 2)
+        let most_ttl = self.fence_ttl.unwrap_or(FENCE_TTL) / 2;
+        Capabilities::all(Duration::from_millis(50)).with_most_ttl(most_ttl)
     }
 
     /// Returns the scripts with this builder's settings.

@@ -259,15 +259,6 @@ impl Redis {
     }
 }
 
-const CAPABILITIES: Capabilities = Capabilities::new(Duration::from_millis(50))
-    .with_fifo(true)
-    .with_shared(true)
-    .with_permits(true)
-    .with_handover(true)
-    .with_once(true)
-    .with_hold_at_least(true)
-    .with_list(true);
-
 #[async_trait]
 impl Backend for Redis {
     fn capabilities(&self) -> Capabilities {

@@ -143,15 +143,8 @@ impl<'a> AcquireLoop<'a> {
     async fn wait(&mut self, recheck: LeaseInstant) -> Result<(), Error> {
         let until = self.give_up.map_or(recheck, |give_up| give_up.min(recheck));
         let engine = self.attempt_guard.engine;
-        let gives_up = |this: &Self| match this.give_up {
-            Some(give_up) if give_up.has_passed() => {
-                let acquired_at = engine.own_hold(&this.attempt_guard.attempt.key);
-                Err(this.timed_out(acquired_at))
-            }
-            _ => Ok(()),
-        };
-        // The reply came late. A notification would cause another request, and after that one perhaps another.
-        gives_up(self)?;
+        // If the reply came late, a notification would cause another request, and that one perhaps another.
+        self.check_wait()?;
         let waiting_since = LeaseInstant::now();
         let hint = async {
             let attempt = &self.attempt_guard.attempt;
@@ -185,7 +178,20 @@ impl<'a> AcquireLoop<'a> {
             // The holder's runtime may have ended before its release. This task then continues the release.
             never = engine.backlog.keep_adopting() => match never {},
             never = own_hold => match never {},
-            () = clock::sleep_until(until) => gives_up(self),
+            () = clock::sleep_until(until) => self.check_wait(),
+        }
+    }
+
+    /// Returns an error if the wait is over.
+    fn check_wait(&self) -> Result<(), Error> {
+        match self.give_up {
+            Some(give_up) if give_up.has_passed() => {
+                let AttemptGuard {
+                    engine, attempt, ..
+                } = &self.attempt_guard;
+                Err(self.timed_out(engine.own_hold(&attempt.key)))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -133,3 +133,11 @@ async fn a_refused_password_ends_the_repeated_connect() {
     let refused = retry.connect(&url).await.unwrap_err();
     assert!(!refused.is_temporary(), "{refused}");
 }
+
+#[tokio::test]
+async fn a_url_without_the_required_password_is_refused_with_the_remedy() {
+    let server = Server::with(|server| server.password("right")).await;
+    let url = format!("redis://127.0.0.1:{}", server.inner().port());
+    let refused = LockManager::connect(&url).await.unwrap_err().to_string();
+    assert!(refused.contains("requires a password"), "{refused}");
+}

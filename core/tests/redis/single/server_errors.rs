@@ -298,6 +298,7 @@ async fn a_renamed_command_is_told_once() {
     let text = error.to_string();
     assert_eq!(text.matches("SCRIPT").count(), 1, "{text}");
     assert!(text.contains("lacks a command"), "{text}");
+    assert!(!text.contains("with args"), "{text}");
 }
 
 #[tokio::test]

@@ -118,8 +118,8 @@ impl Failed {
                 error::STARTUP_PARAMETER
             }
             sqlx::Error::Tls(_) => {
-                "TLS failed: check whether the server has TLS. In the URL, `sslmode=disable` (MySQL: `ssl-mode=DISABLED`) connects \
-                 without TLS"
+                "TLS failed: check whether the server has TLS. With `sslmode=disable` in the URL (MySQL: \
+                 `ssl-mode=DISABLED`), the client does not use TLS"
             }
             _ => {
                 "the database refused the connection: check the user, the password and the database in the URL"

@@ -47,7 +47,7 @@ async fn on_postgres_a_second_lock_table_in_another_schema_is_refused_with_the_r
     assert_shared(&first, &second).await;
 }
 
-/// Creates the table of locks from all pools at once, a hundred times.
+/// Lets all pools create the lock table concurrently, and drops it, 100 times.
 macro_rules! create_at_once {
     ($pools:expr) => {
         let pools = join_all($pools).await;
