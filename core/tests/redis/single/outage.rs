@@ -52,7 +52,7 @@ async fn a_server_that_lost_its_data_ends_the_guard_and_tokens_still_increase() 
     let ttl = Duration::from_secs(60);
     let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
     server.kill();
-    server.start_again().await;
+    server.start_empty().await;
     let lost = guard.ended().await;
     assert_eq!(lost.reason, EndReason::Gone);
     let next = locks.lock("k").acquire().await.unwrap();
@@ -123,7 +123,7 @@ async fn held_locks_are_checked_as_soon_as_the_server_is_back() {
     let ttl = Duration::from_secs(60);
     let guard = locks.lock("k").ttl(ttl).acquire().await.unwrap();
     server.kill();
-    server.start_again().await;
+    server.start_empty().await;
     // The next renewal is due after 20 s.
     let lost = timeout(Duration::from_secs(15), guard.ended()).await;
     assert_eq!(lost.unwrap().reason, EndReason::Gone);

@@ -241,7 +241,7 @@ async fn without_a_server_each_claim_gets_an_error() {
     for answer in backend.renew(&claims).await {
         answer.unwrap_err();
     }
-    server.start_again().await;
+    server.start_empty().await;
     let answers = backend.renew(&claims).await;
     assert_eq!(answers.len(), claims.len());
     assert!(

@@ -41,8 +41,14 @@ impl Server {
         self.0.kill();
     }
 
+    /// Restarts the server. Whether it still has its data depends on its settings.
     pub(crate) async fn start_again(&self) {
         self.0.restart().await.unwrap();
+    }
+
+    /// Restarts the server without its data.
+    pub(crate) async fn start_empty(&self) {
+        self.0.restart_empty().await.unwrap();
     }
 
     pub(crate) fn inner(&self) -> &RedisServer {

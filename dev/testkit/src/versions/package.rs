@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::Package;
 use crate::error::Error;
 use crate::suite::Job;
+use crate::suite::Package;
 use crate::workspace::Workspace;
 
 /// The kinds of package that contain the programs.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use leasehold_testkit::suite::steps::{Step, Work};
-use leasehold_testkit::suite::{self, Job, perform};
+use leasehold_testkit::suite::{self, Job, TOGETHER, Variant, perform};
 use leasehold_testkit::workspace::cargo;
 use tempfile::TempDir;
 
@@ -17,12 +17,22 @@ const GOOD: &str = "echo; echo 'test result: ok. 3 passed; 0 failed; 0 ignored'"
 
 /// Returns the outcome of a step with this `cargo test` command, and the echoed lines.
 fn done(build: Job, root: &Path) -> (suite::Outcome, Vec<String>) {
+    done_with(&[], build, root)
+}
+
+/// Like [`done`], with these variants.
+fn done_with(
+    variants: &'static [Variant],
+    build: Job,
+    root: &Path,
+) -> (suite::Outcome, Vec<String>) {
     let step = Step {
         name: "it".to_owned(),
         work: Work::Binaries {
             build,
             runner: env!("CARGO_BIN_EXE_xtask").to_owned(),
             installs_servers: false,
+            variants,
         },
     };
     let mut echoed = Vec::new();
@@ -41,6 +51,14 @@ fn beside_in(
     variables: &str,
     scripts: &[(&str, &str)],
 ) -> std::io::Result<(suite::Outcome, Vec<String>)> {
+    beside_with(&[], variables, scripts)
+}
+
+fn beside_with(
+    variants: &'static [Variant],
+    variables: &str,
+    scripts: &[(&str, &str)],
+) -> std::io::Result<(suite::Outcome, Vec<String>)> {
     let dir = TempDir::new()?;
     let mut build = "echo Compiling\n".to_owned();
     for (number, (name, script)) in scripts.iter().enumerate() {
@@ -56,7 +74,8 @@ fn beside_in(
             path.display()
         );
     }
-    Ok(done(Job::new("sh", ["-c", &build]), dir.path()))
+    let build = Job::new("sh", ["-c", &build]);
+    Ok(done_with(variants, build, dir.path()))
 }
 
 #[test]
@@ -209,6 +228,33 @@ fn binary_gets_more_test_threads_than_cores_unless_the_caller_sets_them() -> Out
         let line = format!("[house it] threads: {threads}");
         assert!(echoed.contains(&line), "{echoed:#?}");
     }
+    Ok(())
+}
+
+#[test]
+fn tests_of_a_variant_run_once_more_with_its_settings() -> Outcome {
+    let script = format!("echo \"$LEASEHOLD_POSTGRES_SETTINGS: $*\" | tr '\\n' ' '\n{GOOD}");
+    let scripts: [(&str, &str); 1] = [("leasehold-sqlx it", &script)];
+    let (outcome, echoed) = beside_with(&TOGETHER[..1], "", &scripts)?;
+    assert!(outcome.holds(), "{outcome:?}");
+    assert_eq!(outcome.passed, 6);
+    let again = "[leasehold-sqlx it, Postgres, settings together] -c ";
+    let again = echoed.iter().find_map(|line| line.strip_prefix(again));
+    assert!(again.unwrap().contains(": backend::"), "{echoed:#?}");
+    Ok(())
+}
+
+#[test]
+fn a_variant_without_its_binary_or_without_tests_fails() -> Outcome {
+    let (outcome, _) = beside_with(&TOGETHER[..1], "", &[("house it", GOOD)])?;
+    assert_eq!(
+        outcome.faults,
+        ["there is no test binary leasehold-sqlx it"]
+    );
+    let empty = "echo 'test result: ok. 0 passed; 0 failed; 0 ignored'";
+    let (outcome, _) = beside_with(&TOGETHER[..1], "", &[("leasehold-sqlx it", empty)])?;
+    let fault = "leasehold-sqlx it, Postgres, settings together has no such test";
+    assert!(outcome.faults.contains(&fault.to_owned()), "{outcome:?}");
     Ok(())
 }
 
