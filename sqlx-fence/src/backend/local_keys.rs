@@ -6,12 +6,13 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use leasehold::backend::key_state::Timing;
 use leasehold::{AttemptId, Key};
 use tokio::sync::Notify;
 use tokio::time::sleep_until;
 
 use super::changes::Change;
-use super::polls::{Polls, timing};
+use super::polls::Polls;
 
 /// The smallest number of keys at which unused keys are removed.
 const MANY: usize = 64;
@@ -63,7 +64,7 @@ impl LocalKeys {
             return;
         };
         if let Some(local) = local.upgrade() {
-            local.polls().expect_expiry(timing().grant);
+            local.polls().expect_expiry(Timing::new().grant);
             local.rescheduled.notify_one();
         }
     }

@@ -187,7 +187,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                 Ok(next)
             };
             let mut notify = |owner, (): &()| woken.push(owner);
-            let mut step = Step::new(now, timing(), &mut notify);
+            let mut step = Step::new(now, timing(DB::CLOCK_STEP), &mut notify);
             if change.apply(&mut changed, &mut tokens, &mut step) {
                 (state, token) = (changed, drawn);
                 notified.extend(woken);
@@ -351,7 +351,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
 
     pub(super) fn inspected(key: &Key, reading: &Reading) -> Result<Inspection, BackendError> {
         let mut notify = |_, (): &()| {};
-        let mut step = Step::new(time(reading.now), timing(), &mut notify);
+        let mut step = Step::new(time(reading.now), timing(DB::CLOCK_STEP), &mut notify);
         Ok(state_of(key, reading)?.inspect(&mut step))
     }
 

@@ -11,14 +11,15 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(320);
 /// The pause between two polls if notifications arrive.
 const NOTIFIED_PAUSE: Duration = Duration::from_secs(5);
 
-/// Returns the times of the waiters. A position outlives two failed polls, because the polls keep the positions of this
+/// Returns the times of the waiters of a database whose clock advances in these steps. A position outlives two failed polls, because the polls keep the positions of this
 /// process. So a waiter rarely has to repeat its attempt.
-pub(super) const fn timing() -> Timing {
+pub(super) const fn timing(clock_step: Duration) -> Timing {
     let mut timing = Timing::new();
     timing.waiter_lease = Duration::from_secs(15);
     timing.renew_after = Duration::from_secs(4);
     timing.refresh = Duration::from_secs(600);
     timing.grant_after_expiry = Duration::from_secs(1);
+    timing.clock_step = clock_step;
     timing
 }
 

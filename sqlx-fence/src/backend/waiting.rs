@@ -67,7 +67,10 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let reading = self.read(key).await?;
         let mut state = state_of(key, &reading)?;
         let (now, mut notify) = (time(reading.now), |_, (): &()| {});
-        let is_due = state.keep_positions(&here, &mut Step::new(now, timing(), &mut notify));
+        let is_due = state.keep_positions(
+            &here,
+            &mut Step::new(now, timing(DB::CLOCK_STEP), &mut notify),
+        );
         let token = reading.record.map_or(0, |it| it.token);
         let expires_in = state.next_expiry().map(|it| it.saturating_sub(now));
         local.polls().end(token, expires_in);

@@ -86,6 +86,11 @@ impl<'a, W> Step<'a, W> {
             notify,
         }
     }
+
+    /// Returns the end of a lease that begins now.
+    fn lease_end(&self, ttl: Duration) -> Duration {
+        self.now + ttl + self.timing.clock_step
+    }
 }
 
 impl<W> fmt::Debug for Step<'_, W> {
@@ -114,6 +119,9 @@ pub struct Timing {
     /// The same for a grant that replaces an expired lease or an expired grant. Waiters that poll when a lease expires can
     /// confirm such a grant sooner. The default is 2 s.
     pub grant_after_expiry: Duration,
+    /// The steps in which the store's clock advances. A lease lasts for one step longer than its TTL, because it may begin
+    /// up to one step after the time that the clock shows. The default is zero.
+    pub clock_step: Duration,
 }
 
 impl Timing {
@@ -126,6 +134,7 @@ impl Timing {
             renew_after: Duration::ZERO,
             grant: Duration::from_secs(2),
             grant_after_expiry: Duration::from_secs(2),
+            clock_step: Duration::ZERO,
         }
     }
 }
@@ -151,5 +160,36 @@ pub fn next_token(since_1970: Duration, last: i64) -> Result<FencingToken, Backe
             "the next fencing token, {next}, would exceed 2^53; correct this machine's clock"
         ))
         .permanent()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Key;
+    use crate::backend::{Attempt, AttemptAnswer};
+
+    #[test]
+    fn a_lease_lasts_one_step_of_the_clock_longer_than_its_ttl() {
+        let (ttl, clock_step) = (Duration::from_secs(30), Duration::from_millis(1));
+        let timing = Timing {
+            clock_step,
+            ..Timing::new()
+        };
+        let [first, second] =
+            [(); 2].map(|()| Attempt::new(Key::new("", "k").unwrap(), ttl, false));
+        let mut state = KeyState::default();
+        let mut attempt = |attempt, now| {
+            let mut notify = |_, (): &()| {};
+            let mut step = Step::new(now, timing, &mut notify);
+            let answer = state
+                .attempt(attempt, || next_token(now, 0), &mut step)
+                .unwrap();
+            matches!(answer, AttemptAnswer::Granted { .. })
+        };
+        let begin = Duration::from_secs(1);
+        assert!(attempt(&first, begin));
+        assert!(!attempt(&second, begin + ttl));
+        assert!(attempt(&second, begin + ttl + clock_step));
     }
 }

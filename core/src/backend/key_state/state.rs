@@ -117,7 +117,7 @@ impl<W: Default> KeyState<W> {
         self.holders.push(Holder {
             owner: attempt.owner,
             mode: attempt.mode,
-            expires: step.now + attempt.ttl,
+            expires: step.lease_end(attempt.ttl),
             token: Some(token),
             downgraded: false,
             secret,
@@ -160,7 +160,7 @@ impl<W: Default> KeyState<W> {
         self.settle(step);
         match self.holder(claim.owner) {
             Some(holder) if holder.token == Some(claim.token) => {
-                holder.expires = step.now + claim.ttl;
+                holder.expires = step.lease_end(claim.ttl);
                 RenewAnswer::Extended { lease: claim.ttl }
             }
             _ => RenewAnswer::Gone,
@@ -199,7 +199,7 @@ impl<W: Default> KeyState<W> {
         let Some(holder) = self.holder(claim.owner).filter(alone) else {
             return RenewAnswer::Gone;
         };
-        (holder.expires, holder.secret) = (step.now + claim.ttl, Some(secret));
+        (holder.expires, holder.secret) = (step.lease_end(claim.ttl), Some(secret));
         RenewAnswer::Extended { lease: claim.ttl }
     }
 
@@ -233,7 +233,7 @@ impl<W: Default> KeyState<W> {
                 ReleaseAnswer::AlreadyGone
             };
         }
-        let (outcome, until) = (outcome.clone(), step.now + keep);
+        let (outcome, until) = (outcome.clone(), step.lease_end(keep));
         self.recorded = Some(Box::new(Recorded { outcome, until }));
         self.remove(claim.owner);
         self.queue.wake_all(step);

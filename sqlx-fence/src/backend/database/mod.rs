@@ -10,6 +10,7 @@ mod sqlite;
 mod statement;
 
 use std::future::pending;
+use std::time::Duration;
 
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
@@ -27,6 +28,9 @@ use crate::schema::Table;
 pub trait LockDatabase: Connect {
     /// The table `leasehold_locks`.
     const LOCKS: Table;
+
+    /// The steps in which the database's clock advances.
+    const CLOCK_STEP: Duration = Duration::from_micros(1);
 
     /// Whether `update` notifies waiters of other processes.
     const NOTIFIES: bool = false;

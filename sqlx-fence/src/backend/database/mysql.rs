@@ -147,7 +147,7 @@ impl LockDatabase for MySql {
             let take = query(TAKE, prepare)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
-                .bind(micros(attempt.ttl))
+                .bind(micros(attempt.ttl + Self::CLOCK_STEP))
                 .bind(expiry)
                 .bind(attempt.owner.label());
             let taken = take.execute(connection).await;
@@ -233,7 +233,9 @@ fn bound(sql: String, claims: &[&Claim]) -> Query<'static, MySql, MySqlArguments
     for claim in claims {
         let (key, owner) = (claim.key.full().to_owned(), claim.owner.to_bytes());
         bound = bound.bind(key).bind(owner.to_vec());
-        bound = bound.bind(claim.token.get()).bind(micros(claim.ttl));
+        bound = bound
+            .bind(claim.token.get())
+            .bind(micros(claim.ttl + MySql::CLOCK_STEP));
     }
     bound
 }

@@ -208,7 +208,7 @@ impl LockDatabase for Postgres {
             let take = query(TAKE, prepare)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
-                .bind(micros(attempt.ttl))
+                .bind(micros(attempt.ttl + Self::CLOCK_STEP))
                 .bind(expiry)
                 .bind(attempt.owner.label());
             let row = take.fetch_optional(connection).await?;
@@ -225,7 +225,10 @@ impl LockDatabase for Postgres {
             let keys: Vec<&str> = claims.iter().map(|it| it.key.full()).collect();
             let owners: Vec<_> = claims.iter().map(|it| it.owner.to_bytes()).collect();
             let tokens: Vec<i64> = claims.iter().map(|it| it.token.get()).collect();
-            let ttls: Vec<i64> = claims.iter().map(|it| micros(it.ttl)).collect();
+            let ttls: Vec<i64> = claims
+                .iter()
+                .map(|it| micros(it.ttl + Self::CLOCK_STEP))
+                .collect();
             let owners: Vec<&[u8]> = owners.iter().map(|it| &it[..]).collect();
             let renew = query(RENEW, prepare)
                 .bind(keys)

@@ -3,6 +3,8 @@
 //! The clock is the clock of the machine, in whole milliseconds. A statement reads the clock once, after it has acquired
 //! the write lock of the database.
 
+use std::time::Duration;
+
 use leasehold::AttemptId;
 use leasehold::backend::{Attempt, Claim};
 use leasehold::check::Finding;
@@ -119,6 +121,8 @@ const RELEASE: &str = concat!(
 impl LockDatabase for Sqlite {
     const LOCKS: Table = schema::locks(schema::SQLITE_LOCKS);
 
+    const CLOCK_STEP: Duration = Duration::from_millis(1);
+
     fn take<'c>(
         connection: &'c mut SqliteConnection,
         prepare: bool,
@@ -130,7 +134,7 @@ impl LockDatabase for Sqlite {
             let take = query(TAKE, prepare)
                 .bind(attempt.key.full())
                 .bind(owner.as_slice())
-                .bind(micros(attempt.ttl))
+                .bind(micros(attempt.ttl + Self::CLOCK_STEP))
                 .bind(expiry)
                 .bind(attempt.owner.label());
             // The driver ignores an error of the commit if it does not fetch all rows.
@@ -156,7 +160,9 @@ impl LockDatabase for Sqlite {
                     renew = renew
                         .bind(claim.key.full())
                         .bind(claim.owner.to_bytes().to_vec());
-                    renew = renew.bind(claim.token.get()).bind(micros(claim.ttl));
+                    renew = renew
+                        .bind(claim.token.get())
+                        .bind(micros(claim.ttl + Self::CLOCK_STEP));
                 }
                 let owners: Vec<Vec<u8>> = renew.fetch_all(&mut *connection).await?;
                 renewed.extend(owners.into_iter().filter_map(owner));

@@ -2,15 +2,17 @@
 //! wrappers delay, refuse and lose commands.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use leasehold::Key;
 use leasehold::backend::{Applied, Attempt, AttemptAnswer, Backend};
 use leasehold::conformance::Faulty;
 use leasehold_sqlx::{SqlBackend, ddl};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Sqlite, SqlitePool, query};
+use sqlx::{Sqlite, SqlitePool, query, query_scalar};
 use tempfile::TempDir;
+
+use super::waiters::take;
 
 /// A database in a new file, which is deleted with its folder.
 pub(crate) struct LockFile {
@@ -103,4 +105,42 @@ async fn an_attempt_whose_commit_fails_does_not_acquire() {
         matches!(answer, AttemptAnswer::Granted { .. }),
         "{answer:?}"
     );
+}
+
+/// The clock shows whole milliseconds, so a lease may begin almost a millisecond after the time that the clock shows.
+#[tokio::test]
+async fn no_lease_ends_before_its_ttl_has_passed() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!(
+        "sqlite:{}?mode=rwc",
+        folder.path().join("locks.db").display()
+    );
+    let pool = SqlitePool::connect(&url).await.unwrap();
+    ddl::create_locks(&pool).await.unwrap();
+    let ttl = Duration::from_secs(30);
+    let lasts = async |begin: Duration, key: &Key, what: &str| {
+        let read = query_scalar("SELECT expires_at FROM leasehold_locks WHERE lock_key = $1");
+        let expires_at: i64 = read.bind(key.full()).fetch_one(&pool).await.unwrap();
+        let least = i64::try_from((begin + ttl).as_micros()).unwrap();
+        assert!(
+            expires_at >= least,
+            "{what}: {} us too early",
+            least - expires_at
+        );
+    };
+    let time_of_day = || SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    for round in 0..20 {
+        // A backend that does not know the database's clock yet reads the row first.
+        let backend = SqlBackend::new(pool.clone());
+        for what in ["read first", "in one statement"] {
+            let key = Key::new("", &format!("{round} {what}")).unwrap();
+            let attempt = Attempt::new(key.clone(), ttl, false);
+            let begin = time_of_day();
+            let claim = take(&backend, &attempt).await;
+            lasts(begin, &key, what).await;
+            let begin = time_of_day();
+            backend.renew(&[claim]).await.remove(0).unwrap();
+            lasts(begin, &key, "renewed").await;
+        }
+    }
 }
