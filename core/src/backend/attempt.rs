@@ -1,8 +1,11 @@
 //! One attempt to acquire: owner, key, mode and TTL.
 
+use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::attempt_state::AttemptState;
 use crate::mode::Mode;
 use crate::{AttemptId, FencingToken, Key};
 
@@ -40,6 +43,7 @@ pub struct Attempt {
     pub once: bool,
     /// The name of the lock in metrics.
     pub(crate) name: Option<&'static str>,
+    state: AttemptState,
 }
 
 impl Attempt {
@@ -63,6 +67,7 @@ impl Attempt {
             renewed: false,
             once: false,
             name: None,
+            state: AttemptState::new(),
         }
     }
 
@@ -114,6 +119,35 @@ impl Attempt {
         self
     }
 
+    /// Returns what the backend keeps in this process for this attempt. The first call creates the value with `new`. All
+    /// later calls return the same value, also for the attempt's claims, and for copies that were made after the first
+    /// call. The value is dropped with the last of them, so a backend does not need a map of its attempts, or a rule when to
+    /// forget one.
+    ///
+    /// A backend must call this with one type only.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use std::time::Duration;
+    ///
+    /// use leasehold::backend::Attempt;
+    /// use leasehold::{FencingToken, Key};
+    ///
+    /// #[derive(Default)]
+    /// struct Requests(AtomicU32);
+    ///
+    /// let attempt = Attempt::new(Key::new("", "order:7")?, Duration::from_secs(30), true);
+    /// attempt.state(Requests::default).0.fetch_add(1, Ordering::Relaxed);
+    /// let claim = attempt.claim(FencingToken::try_from(1)?);
+    /// assert_eq!(claim.state(Requests::default).0.load(Ordering::Relaxed), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn state<T: Any + Send + Sync>(&self, new: impl Fn() -> T) -> Arc<T> {
+        self.state.get(new)
+    }
+
     /// Returns the claim of this attempt, to which the backend has granted `token`.
     #[must_use]
     pub fn claim(&self, token: FencingToken) -> Claim {
@@ -124,6 +158,7 @@ impl Attempt {
             token,
             mode: self.mode,
             name: self.name,
+            state: self.state.clone(),
         }
     }
 }
@@ -144,6 +179,14 @@ pub struct Claim {
     pub mode: Mode,
     /// The name of the lock in metrics.
     pub(crate) name: Option<&'static str>,
+    state: AttemptState,
+}
+
+impl Claim {
+    /// Returns what the backend keeps in this process for the attempt of this claim: see [`Attempt::state`].
+    pub fn state<T: Any + Send + Sync>(&self, new: impl Fn() -> T) -> Arc<T> {
+        self.state.get(new)
+    }
 }
 
 /// The contents of a ticket for a lock that its holder hands over. The backend compares all fields with the fields that

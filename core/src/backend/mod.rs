@@ -3,6 +3,7 @@
 //! Users of locks need only [`LockManager`](crate::LockManager), and nothing in this module.
 
 mod attempt;
+mod attempt_state;
 mod capabilities;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]
 mod certificates;

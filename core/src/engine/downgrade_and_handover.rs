@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::timeout::bounded;
 use super::{Engine, Hold, Lease};
-use crate::backend::{BackendError, Claim, Handover, HandoverSecret, Mode, RenewAnswer};
+use crate::backend::{BackendError, Handover, HandoverSecret, Mode, RenewAnswer};
 use crate::clock::LeaseInstant;
 use crate::{EndReason, Error, Operation};
 
@@ -24,10 +24,8 @@ pub(crate) async fn downgrade(hold: &Hold) -> Result<Hold, Error> {
         Ok(RenewAnswer::Gone) => return Err(gone(&old)),
         Err(source) => return Err(failed(Operation::Downgrade, &old, source)),
     };
-    let claim = Claim {
-        mode: Mode::Shared,
-        ..old.claim.clone()
-    };
+    let mut claim = old.claim.clone();
+    claim.mode = Mode::Shared;
     end_without_release(&engine, &old, EndReason::Downgraded).map_err(|reason| old.lost(reason))?;
     let lease = Arc::new(old.continued(claim, granted, sent));
     let hold = Hold { engine, lease };

@@ -30,10 +30,10 @@ impl Hold {
     /// continues in the background, because the backend may be down.
     pub(crate) async fn release(&self) -> Result<(), Error> {
         let outcome = match PendingRelease::take(&self.engine, &self.lease) {
-            Ok(mut debt) => match debt.pay_now() {
+            Ok(mut release) => match release.send_now() {
                 Some(outcome) => outcome,
                 // This future is boxed, so that the future of a release is cheap to move.
-                None => Box::pin(debt.pay()).await.map_err(|source| {
+                None => Box::pin(release.send()).await.map_err(|source| {
                     UnconfirmedRelease::new(self.lease.claim.key.clone(), source)
                 })?,
             },
@@ -50,9 +50,9 @@ impl Drop for Hold {
     fn drop(&mut self) {
         if self.lease.is_release_pending() {
             // A concurrent shutdown may release the lock first.
-            if let Ok(mut debt) = PendingRelease::take(&self.engine, &self.lease) {
+            if let Ok(mut release) = PendingRelease::take(&self.engine, &self.lease) {
                 // If the backend cannot reply immediately, the background task retries.
-                let _outcome = debt.pay_now();
+                let _outcome = release.send_now();
             }
         }
     }

@@ -210,8 +210,8 @@ mod tests {
             let acquire = engine.acquire(&wanted, &options, BusyPolicy::Wait);
             let hold = acquire.await.unwrap();
             assert_eq!(engine.watched().len(), 1);
-            let mut debt = PendingRelease::take(&engine, &hold.lease).unwrap();
-            debt.pay().await.unwrap();
+            let mut record = PendingRelease::take(&engine, &hold.lease).unwrap();
+            record.send().await.unwrap();
             assert_eq!(engine.watched().len(), 0);
         }
     }

@@ -39,7 +39,7 @@ pub(crate) struct PendingRelease<'a> {
     engine: &'a Arc<Engine>,
     lease: &'a Arc<Lease>,
     /// A shutdown waits for pending releases.
-    debt: Option<(ReleaseRecord, TaskTrackerToken)>,
+    record: Option<(ReleaseRecord, TaskTrackerToken)>,
 }
 
 #[derive(Debug)]
@@ -68,7 +68,7 @@ struct BackgroundRelease {
     backend: Arc<dyn Backend>,
     limit: Duration,
     lease: Arc<Lease>,
-    debt: ReleaseRecord,
+    record: ReleaseRecord,
     end: LeaseInstant,
 }
 
@@ -82,7 +82,7 @@ impl<'a> PendingRelease<'a> {
             return Err(lost.unwrap_or(EndReason::Released));
         }
         engine.unwatch(lease);
-        let debt = ReleaseRecord {
+        let record = ReleaseRecord {
             since,
             lost,
             unanswered: AtomicBool::new(false),
@@ -95,41 +95,41 @@ impl<'a> PendingRelease<'a> {
         Ok(Self {
             engine,
             lease,
-            debt: Some((debt, engine.unfinished.token())),
+            record: Some((record, engine.unfinished.token())),
         })
     }
 
     /// Releases the lock immediately, if the backend can do so without waiting. If not, and the lock was lost, returns the
     /// loss, and the release continues in the background, because the backend may be down. After a shutdown the caller
     /// waits for the release.
-    pub(crate) fn pay_now(&mut self) -> Option<ReleaseOutcome> {
-        let (debt, _owed) = self.debt.as_ref()?;
-        let Some(outcome) = debt.pay_now(&*self.engine.backend, self.lease) else {
-            let lost = debt.lost.filter(|reason| *reason != EndReason::Shutdown);
+    pub(crate) fn send_now(&mut self) -> Option<ReleaseOutcome> {
+        let (record, _token) = self.record.as_ref()?;
+        let Some(outcome) = record.send_now(&*self.engine.backend, self.lease) else {
+            let lost = record.lost.filter(|reason| *reason != EndReason::Shutdown);
             return lost.map(ReleaseOutcome::AlreadyLost);
         };
-        self.debt = None;
+        self.record = None;
         Some(outcome)
     }
 
     /// Sends the release, and retries it for the time of one command, counted from `take`. After a failure, dropping
     /// this value continues the retries in the background.
-    pub(crate) async fn pay(&mut self) -> Result<ReleaseOutcome, BackendError> {
-        let Some((debt, _owed)) = &self.debt else {
+    pub(crate) async fn send(&mut self) -> Result<ReleaseOutcome, BackendError> {
+        let Some((record, _token)) = &self.record else {
             return Ok(ReleaseOutcome::Released);
         };
-        let since = debt.since;
+        let since = record.since;
         let (backend, limit) = (&*self.engine.backend, self.engine.limits.command);
         let end = since.moment.after(limit);
-        let outcome = debt.pay(backend, limit, self.lease, since, end).await?;
-        self.debt = None;
+        let outcome = record.send(backend, limit, self.lease, since, end).await?;
+        self.record = None;
         Ok(outcome)
     }
 }
 
 impl Drop for PendingRelease<'_> {
     fn drop(&mut self) {
-        let Some((debt, owed)) = self.debt.take() else {
+        let Some((record, token)) = self.record.take() else {
             return;
         };
         let (engine, lease) = (self.engine, self.lease);
@@ -137,10 +137,10 @@ impl Drop for PendingRelease<'_> {
             backend: Arc::clone(&engine.backend),
             limit: engine.limits.command,
             lease: Arc::clone(lease),
-            debt,
+            record,
             end: engine.background_end(lease.claim.ttl),
         };
-        engine.backlog.add(&lease.runtime, release, owed);
+        engine.backlog.add(&lease.runtime, release, token);
     }
 }
 
@@ -148,14 +148,14 @@ impl BackgroundWork for BackgroundRelease {
     fn carry_out(self: Arc<Self>) -> Pin<Box<dyn Future<Output = bool> + Send>> {
         Box::pin(async move {
             let (backend, lease) = (&*self.backend, &*self.lease);
-            let pay = async || {
+            let send = async || {
                 let now = ClockReading::now();
-                let paid = self.debt.pay(backend, self.limit, lease, now, self.end);
-                paid.await
+                let sent = self.record.send(backend, self.limit, lease, now, self.end);
+                sent.await
             };
             let mut backoff = Backoff::default();
             // Each failure was already reported by an event, and no caller waits.
-            while let Err(_reported) = pay().await {
+            while let Err(_reported) = send().await {
                 // Retry even a permanent error, because an operator may restore a password or a permission.
                 if !backoff.pause_before(self.end).await {
                     return false;
@@ -169,7 +169,7 @@ impl BackgroundWork for BackgroundRelease {
 impl ReleaseRecord {
     /// Releases the lock immediately, if the backend can do so without waiting and no command about the lease is in
     /// progress.
-    fn pay_now(&self, backend: &dyn Backend, lease: &Lease) -> Option<ReleaseOutcome> {
+    fn send_now(&self, backend: &dyn Backend, lease: &Lease) -> Option<ReleaseOutcome> {
         let _turn = match lease.last_command() {
             Some(command) => Some(command.try_lock().ok()?),
             None => None,
@@ -179,11 +179,11 @@ impl ReleaseRecord {
         }
         let earlier = self.unanswered.load(Ordering::Relaxed);
         let answer = at_once(|| backend.release_now(&lease.claim, self.since.instant))?;
-        self.paid(lease, answer, earlier).ok()
+        self.outcome_of(lease, answer, earlier).ok()
     }
 
     /// Sends the release at `now`, and retries it until `end`.
-    async fn pay(
+    async fn send(
         &self,
         backend: &dyn Backend,
         limit: Duration,
@@ -214,14 +214,14 @@ impl ReleaseRecord {
             };
             let earlier = self.unanswered.swap(true, Ordering::Relaxed);
             let answer = bounded_since(sent, limit.min(end.since(sent.moment)), release).await;
-            match self.paid(lease, answer, earlier) {
+            match self.outcome_of(lease, answer, earlier) {
                 Ok(outcome) => return Ok(outcome),
                 Err(error) => Box::pin(backoff.pause_after(error, end)).await?,
             }
         }
     }
 
-    fn paid(
+    fn outcome_of(
         &self,
         lease: &Lease,
         answer: Result<ReleaseAnswer, BackendError>,
@@ -271,10 +271,8 @@ async fn release_after(
     claim: &Claim,
     left: Duration,
 ) -> Result<ReleaseAnswer, BackendError> {
-    let mut claim = Claim {
-        ttl: left,
-        ..claim.clone()
-    };
+    let mut claim = claim.clone();
+    claim.ttl = left;
     let mut answer = backend.release_after(&claim).await?;
     // A downgrade without a reply may have made this holder a reader.
     if answer == RenewAnswer::Gone && claim.mode == Mode::Exclusive && backend.capabilities().shared

@@ -245,7 +245,7 @@ impl<K: Kind> Lock<K> {
         self,
         may_wait: bool,
     ) -> impl Future<Output = Result<LockGuard<K>, Error>> + Send + use<K> {
-        let patience = BusyPolicy::of(&self.options, may_wait);
+        let busy_policy = BusyPolicy::of(&self.options, may_wait);
         // This is not an `async fn`, which would store the lock twice.
         async move {
             let key = self.key.map_err(|error| *error)?;
@@ -276,11 +276,11 @@ impl<K: Kind> Lock<K> {
             let held = match scope {
                 Some(scope) => {
                     // This future is boxed, so that the futures of other locks stay small.
-                    let held = Box::pin(scope.acquire(engine, &wanted, options, patience)).await;
+                    let held = Box::pin(scope.acquire(engine, &wanted, options, busy_policy)).await;
                     held.map(HoldRef::Shared)
                 }
                 None => {
-                    let held = engine.acquire(&wanted, options, patience).await;
+                    let held = engine.acquire(&wanted, options, busy_policy).await;
                     held.map(HoldRef::Whole).map_err(Error::from)
                 }
             };

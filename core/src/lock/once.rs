@@ -244,8 +244,8 @@ async fn acquire(lock: Lock) -> Result<LockGuard, NotAcquired> {
         once: true,
         ..AcquireRequest::exclusively(key)
     };
-    let patience = BusyPolicy::of(&options, true);
-    let hold = engine.acquire(&wanted, &options, patience).await?;
+    let busy_policy = BusyPolicy::of(&options, true);
+    let hold = engine.acquire(&wanted, &options, busy_policy).await?;
     Ok(LockGuard::new(HoldRef::Whole(hold)))
 }
 

@@ -22,10 +22,10 @@ pub(super) async fn acquire_all(
     engine: &Arc<Engine>,
     keys: Vec<Key>,
     options: &LockOptions,
-    patience: BusyPolicy,
+    busy_policy: BusyPolicy,
 ) -> Result<Vec<Hold>, Error> {
     let mut collection = MultiAcquire::new(engine, keys, options);
-    match collection.complete(patience).await {
+    match collection.complete(busy_policy).await {
         Ok(()) => Ok(collection.held),
         Err(error) => {
             // A caller that receives an error must not hold any lock.
@@ -72,12 +72,12 @@ impl<'a> MultiAcquire<'a> {
         }
     }
 
-    async fn complete(&mut self, patience: BusyPolicy) -> Result<(), Error> {
+    async fn complete(&mut self, busy_policy: BusyPolicy) -> Result<(), Error> {
         loop {
             match self.try_missing().await {
                 Ok(()) if self.settle().await? => return Ok(()),
                 Ok(()) => self.start_again().await,
-                Err(error) if patience == BusyPolicy::None || !error.is_temporary() => {
+                Err(error) if busy_policy == BusyPolicy::None || !error.is_temporary() => {
                     return Err(self.over_all(error));
                 }
                 Err(_missing) => self.wait_for_next().await?,

@@ -181,8 +181,8 @@ impl LockSet {
                 check_self_deadlock(Mode::Exclusive, &self.engine, key, None)?;
             }
         }
-        let patience = BusyPolicy::of(&self.options, may_wait);
-        let holds = acquire_all(&self.engine, keys, &self.options, patience).await?;
+        let busy_policy = BusyPolicy::of(&self.options, may_wait);
+        let holds = acquire_all(&self.engine, keys, &self.options, busy_policy).await?;
         Ok(LockSetGuard::new(holds))
     }
 

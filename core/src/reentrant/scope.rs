@@ -137,7 +137,7 @@ impl ReentrancyScope {
         engine: &Arc<Engine>,
         wanted: &AcquireRequest,
         options: &LockOptions,
-        patience: BusyPolicy,
+        busy_policy: BusyPolicy,
     ) -> Result<Arc<Hold>, Error> {
         if Runtime::current().is_none() {
             return Err(Error::NoRuntime);
@@ -148,7 +148,7 @@ impl ReentrancyScope {
         let turn = self.places.lock().turn(&place);
         let _turn = tokio::select! {
             biased;
-            turn = take_turn(turn, patience) => turn,
+            turn = take_turn(turn, busy_policy) => turn,
             () = engine.closed() => return Err(Error::Closed { key: wanted.key.clone() }),
             () = clock::at(give_up) => None,
         }
@@ -168,7 +168,7 @@ impl ReentrancyScope {
             wait: give_up.map(LeaseInstant::remaining),
             ..*options
         };
-        let hold = Arc::new(engine.acquire(wanted, &left, patience).await?);
+        let hold = Arc::new(engine.acquire(wanted, &left, busy_policy).await?);
         self.places.lock().enter(place, &hold);
         Ok(hold)
     }
@@ -181,9 +181,9 @@ impl ReentrancyScope {
 /// Returns `None` if another task of the scope is acquiring and the caller does not wait.
 async fn take_turn(
     turn: AcquireMutex,
-    patience: BusyPolicy,
+    busy_policy: BusyPolicy,
 ) -> Option<tokio::sync::OwnedMutexGuard<()>> {
-    match patience {
+    match busy_policy {
         BusyPolicy::Wait => Some(turn.lock_owned().await),
         BusyPolicy::None => turn.try_lock_owned().ok(),
     }

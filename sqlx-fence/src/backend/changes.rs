@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use leasehold::FencingToken;
 use leasehold::backend::BackendError;
 use leasehold::backend::key_state::{KeyState, Step};
-use leasehold::{AttemptId, FencingToken};
 use tokio::sync::oneshot;
 
 use super::record::Reading;
+use super::unanswered_statements::UnansweredStatements;
 
 /// Draws the next token of the key.
 pub(super) type Tokens<'a> = &'a mut dyn FnMut() -> Result<FencingToken, BackendError>;
@@ -15,10 +16,10 @@ pub(super) type Tokens<'a> = &'a mut dyn FnMut() -> Result<FencingToken, Backend
 /// The reason for a change, on which its handling of late statements depends.
 #[derive(Debug)]
 pub(super) enum Reason {
-    /// An attempt of this owner, which may have read the row.
-    Attempt(AttemptId, Option<Reading>),
-    /// The end of all attempts of this owner. None of its statements may acquire the lock afterwards.
-    End(AttemptId),
+    /// An attempt with these statements, which may have read the row.
+    Attempt(Arc<UnansweredStatements>, Option<Reading>),
+    /// The end of an attempt. None of its statements may acquire the lock afterwards.
+    End(Arc<UnansweredStatements>),
     /// Any other operation.
     Other,
 }

@@ -4,6 +4,7 @@ mod changes;
 mod connect;
 mod connection;
 mod database;
+mod database_clock;
 pub(crate) mod error;
 mod examine;
 mod lent_connection;
@@ -13,10 +14,11 @@ mod operations;
 mod polls;
 mod pool;
 mod record;
-mod requests;
 mod slow_pool;
+mod sql_attempt;
 mod sweeper;
 mod times;
+mod unanswered_statements;
 mod waiters;
 mod waiting;
 
@@ -39,11 +41,12 @@ use sqlx::Pool;
 use self::changes::Reason;
 pub use self::connect::{install_backends, install_backends_with_max_connections};
 pub use self::database::LockDatabase;
+use self::database_clock::DatabaseClock;
 use self::listener::Listener;
 use self::local_keys::LocalKeys;
 use self::record::Taken;
-use self::requests::Requests;
 use self::slow_pool::ServerCheck;
+use self::sql_attempt::SqlAttempt;
 use self::sweeper::Sweeper;
 use self::waiters::Waiters;
 
@@ -146,7 +149,7 @@ pub struct SqlBackend<DB: LockDatabase> {
     /// Whether the connections of the pool keep prepared statements.
     prepare: bool,
     server_check: Arc<ServerCheck>,
-    requests: Arc<Requests>,
+    clock: Arc<DatabaseClock>,
     local: Arc<LocalKeys>,
     waiters: Arc<Waiters>,
     listener: Arc<Listener>,
@@ -176,7 +179,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             owns_pool,
             prepare,
             server_check: Arc::default(),
-            requests: Arc::default(),
+            clock: Arc::default(),
             local: Arc::default(),
             waiters: Arc::default(),
             listener: Arc::default(),
@@ -196,12 +199,13 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
 
     async fn attempt(&self, attempt: &Attempt) -> Result<AttemptAnswer, BackendError> {
         // Register the waiter first, because a notification may arrive before the reply.
-        let waits = attempt.queue && !self.waiters.register(attempt.owner);
+        let kept = SqlAttempt::of(attempt);
+        let waits = attempt.queue && !kept.begin_to_wait(attempt.owner, &self.waiters);
         let plain = attempt.mode == Mode::Exclusive && attempt.handover.is_none();
         // If another task of this process waits or writes, the lock is probably not free.
         let may_be_free = plain && !waits && !self.local.is_used(&attempt.key);
         let _used = self.local.enter(&attempt.key);
-        let read = match self.requests.expiry().filter(|_| may_be_free) {
+        let read = match self.clock.expiry().filter(|_| may_be_free) {
             None => None,
             Some(expiry) => match self.take(attempt, expiry).await? {
                 Taken::Token(token) => {
@@ -213,7 +217,8 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
                 Taken::Busy(reading) => Some(reading),
             },
         };
-        let (wanted, reason) = (attempt.clone(), Reason::Attempt(attempt.owner, read));
+        let reason = Reason::Attempt(Arc::clone(&kept.statements), read);
+        let wanted = attempt.clone();
         self.change(&attempt.key, reason, move |key, tokens, step| {
             key.attempt(&wanted, tokens, step)
         })
@@ -264,10 +269,11 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         self.sweeper.sweep_if_due(&self.pool);
-        self.waiters.remove(claim.owner);
+        let kept = SqlAttempt::of_claim(claim);
+        kept.stop_waiting();
         // If another task of this process waits, the release must grant the lock to the next waiter.
         let alone = claim.mode == Mode::Exclusive && !self.local.is_used(&claim.key);
-        let all_answered = self.requests.latest_expiry(claim.owner) == 0;
+        let all_answered = kept.statements.latest_expiry() == 0;
         if alone && all_answered && self.release_alone(claim).await? {
             return Ok(ReleaseAnswer::Released);
         }
@@ -297,9 +303,10 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        let owner = attempt.owner;
-        self.waiters.remove(owner);
-        self.change(&attempt.key, Reason::End(owner), move |key, _, step| {
+        let (owner, kept) = (attempt.owner, SqlAttempt::of(attempt));
+        kept.stop_waiting();
+        let reason = Reason::End(Arc::clone(&kept.statements));
+        self.change(&attempt.key, reason, move |key, _, step| {
             key.cleanup(owner, step);
             Ok(())
         })
@@ -359,7 +366,7 @@ impl<DB: LockDatabase> Clone for SqlBackend<DB> {
             owns_pool: self.owns_pool,
             prepare: self.prepare,
             server_check: Arc::clone(&self.server_check),
-            requests: Arc::clone(&self.requests),
+            clock: Arc::clone(&self.clock),
             local: Arc::clone(&self.local),
             waiters: Arc::clone(&self.waiters),
             listener: Arc::clone(&self.listener),

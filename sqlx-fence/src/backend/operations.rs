@@ -12,12 +12,14 @@ use tokio::time::{sleep, timeout};
 
 use super::changes::{Change, Pending, Reason, Tokens};
 use super::database::LockDatabase;
+use super::database_clock::expiry_after;
 use super::lent_connection::LentConnection;
 use super::local_keys::{LocalKey, announcement};
 use super::polls::timing;
 use super::record::{Reading, Record, Taken};
-use super::requests::{Request, expiry_after};
+use super::sql_attempt::SqlAttempt;
 use super::times::time;
+use super::unanswered_statements::InFlightStatement;
 use super::waiters::Waiters;
 use super::{SqlBackend, error};
 use crate::database::Obstacle;
@@ -32,7 +34,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     /// Acquires a free lock in one statement.
     pub(super) async fn take(&self, attempt: &Attempt, expiry: i64) -> Result<Taken, BackendError> {
         let mut connection = self.connection().await?;
-        let request = self.requests.sending(attempt.owner, expiry);
+        let request = SqlAttempt::of(attempt).statements.sending(expiry);
         let taken = connection.run(|on| DB::take(on, self.prepare, attempt, expiry));
         let token = |token: Option<i64>| {
             let token = token.map(FencingToken::try_from).transpose();
@@ -71,8 +73,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let (local, change) = (self.local.enter(key), Arc::new(change));
         loop {
             let again = match &reason {
-                Reason::Attempt(owner, _) => Reason::Attempt(*owner, None),
-                Reason::End(owner) => Reason::End(*owner),
+                Reason::Attempt(statements, _) => Reason::Attempt(Arc::clone(statements), None),
+                Reason::End(statements) => Reason::End(Arc::clone(statements)),
                 Reason::Other => Reason::Other,
             };
             let (pending, mut answer) = Pending::new(reason, Arc::clone(&change));
@@ -108,7 +110,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         claim: &Claim,
         change: impl Fn(&mut KeyState, &Claim, &mut Step<'_>) -> T + Send + Sync + 'static,
     ) -> Result<T, BackendError> {
-        let (claim, reason) = (claim.clone(), Reason::End(claim.owner));
+        let statements = Arc::clone(&SqlAttempt::of_claim(claim).statements);
+        let (claim, reason) = (claim.clone(), Reason::End(statements));
         self.change(&claim.key.clone(), reason, move |key, _, step| {
             Ok(change(key, &claim, step))
         })
@@ -166,8 +169,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
         let (mut notified, mut requests) = (Vec::new(), Vec::new());
         for change in changes {
             match change.reason() {
-                Reason::Attempt(owner, _) => {
-                    let request = self.requests.sending(*owner, expiry);
+                Reason::Attempt(statements, _) => {
+                    let request = statements.sending(expiry);
                     // A cleanup of the owner finds the request, or the change is abandoned before.
                     if change.is_abandoned() {
                         request.answered();
@@ -175,8 +178,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                     }
                     requests.push(request);
                 }
-                Reason::End(owner) => {
-                    closed_until = self.requests.latest_expiry(*owner).max(closed_until);
+                Reason::End(statements) => {
+                    closed_until = statements.latest_expiry().max(closed_until);
                 }
                 Reason::Other => {}
             }
@@ -199,14 +202,14 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             Ok(true)
         } else {
             let is_new = reading.record.is_none();
-            let is_elsewhere = |it: AttemptId| self.waiters.find(&it.to_string()).is_none();
+            let is_elsewhere = |it: AttemptId| !self.waiters.contains(&it.to_string());
             let announces =
                 DB::NOTIFIES && !notified.is_empty() && state.waiting().any(is_elsewhere);
             self.write(key, &after, is_new.then_some(expiry), &notified, announces)
                 .await
         };
         if !matches!(&written, Err(error) if error.applied() == Applied::Unknown) {
-            requests.into_iter().for_each(Request::answered);
+            requests.into_iter().for_each(InFlightStatement::answered);
         }
         written
     }
@@ -223,7 +226,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
     ) -> Result<bool, BackendError> {
         let notified = notified.iter().map(AttemptId::to_string);
         let (local, mut remote): (Vec<String>, Vec<String>) =
-            notified.partition(|waiter| self.waiters.find(waiter).is_some());
+            notified.partition(|waiter| self.waiters.contains(waiter));
         if announces {
             remote.push(announcement(key));
         }
@@ -280,7 +283,7 @@ impl<DB: LockDatabase> SqlBackend<DB> {
                 .await
             {
                 Ok(reading) => {
-                    self.requests.observe(sent, reading.now);
+                    self.clock.observe(sent, reading.now);
                     return Ok(reading);
                 }
                 Err(failed) if DB::obstacle(&failed) == Some(Obstacle::Conflict) => {

@@ -14,6 +14,7 @@ use super::database::LockDatabase;
 use super::local_keys::LocalKey;
 use super::operations::state_of;
 use super::polls::timing;
+use super::sql_attempt::SqlAttempt;
 use super::times::time;
 
 /// The longest time for which a poll waits for replies. Without this limit, a connection without replies would end the
@@ -23,7 +24,7 @@ const POLL_LIMIT: Duration = Duration::from_secs(2);
 impl<DB: LockDatabase> SqlBackend<DB> {
     /// Waits until the attempt may have a grant, or has lost its position.
     pub(super) async fn wait_for_change(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        let Some(wake_up) = self.waiters.find(&attempt.owner.to_string()) else {
+        let Some(wake_up) = SqlAttempt::of(attempt).wake_up() else {
             return Ok(());
         };
         self.listener.start(&self.pool, &self.waiters, &self.local);

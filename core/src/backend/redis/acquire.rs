@@ -9,6 +9,7 @@ use super::client::SendOptions;
 use super::error::maybe_applied;
 use super::protocol::acquire_command::{AcquireCommand, ClientContext};
 use super::protocol::reply::{self, AcquireOutcome, AcquireReply};
+use super::protocol::unanswered_requests::UnansweredRequests;
 use super::timing::{FIRST_LOOKS, GRANT_TTL, REFRESH};
 use super::wait::local_queue::{Arrival, LocalGrant};
 use super::wait::waiter_registry::Registration;
@@ -25,9 +26,10 @@ impl Redis {
         let begun = LeaseInstant::now();
         let arrival = self.arrival(attempt);
         let Attempt { key, owner, .. } = attempt;
+        let unanswered = attempt.state(UnansweredRequests::default);
         let arrive = || {
-            self.waiters
-                .arrive(Some(&self.copies), key, *owner, arrival)
+            let unanswered = Arc::clone(&unanswered);
+            self.waiters.arrive(Some(unanswered), key, *owner, arrival)
         };
         let mut registration = attempt.queue.then(arrive);
         let granted = match &mut registration {
@@ -58,7 +60,7 @@ impl Redis {
         let answer = asked.and_then(|outcome| self.answer(attempt, registration, outcome));
         answer.map_err(|failed| {
             // The attempt may hold the lock anyway, for example if a release contained its request and had no reply.
-            if granted.is_some() || self.copies.latest_expiry(*owner) > 0 {
+            if granted.is_some() || unanswered.latest_expiry() > 0 {
                 return maybe_applied(failed);
             }
             failed
@@ -154,21 +156,23 @@ impl Redis {
         how: SendOptions,
     ) -> Result<Acknowledged<AcquireOutcome>, BackendError> {
         let mut sent = LeaseInstant::now();
-        let expiry = match self.copies.expiry_at(sent) {
+        let expiry = match self.server_clock.expiry_at(sent) {
             Some(expiry) => expiry,
             None => {
-                let expiry = Box::pin(self.ask_time(&attempt.key)).await?;
+                Box::pin(self.ask_time(&attempt.key)).await?;
                 sent = LeaseInstant::now();
-                expiry
+                let unknown = || BackendError::not_applied("the server's clock is unknown");
+                self.server_clock.expiry_at(sent).ok_or_else(unknown)?
             }
         };
         let command = AcquireCommand::of(attempt, expiry);
-        let copy = self.copies.sending(attempt.owner, expiry);
+        let unanswered = attempt.state(UnansweredRequests::default);
+        let request = unanswered.sending(expiry);
         let (answer, acknowledged) = match self.send_in_batch(&command, how).await {
             Some(answer) => (answer, 0),
             None => {
                 let _under_way = self.batches.sending();
-                let alone = command.alone(&self.terms_of(&attempt.key));
+                let alone = command.alone(&self.context_of(&attempt.key));
                 // The box keeps the future of a request in a batch small. The allocator is quicker then.
                 match Box::pin(self.servers.send(&attempt.key, &alone, how)).await {
                     Ok(sent) => (reply::acquired(sent.answer), sent.acknowledged),
@@ -177,10 +181,10 @@ impl Redis {
             }
         };
         if !matches!(&answer, Err(error) if error.applied() == Applied::Unknown) {
-            copy.answered();
+            request.answered();
         }
         let answer = answer?;
-        self.copies.observe_time(sent, answer.server_micros);
+        self.server_clock.observe(sent, answer.server_micros);
         Ok(Acknowledged {
             answer: answer.verdict,
             acknowledged,
@@ -195,29 +199,29 @@ impl Redis {
     ) -> Option<Result<AcquireReply, BackendError>> {
         // Other waiters are before this attempt, so its request can wait for other requests, even for a release by an
         // earlier waiter.
-        let haste = if command.queue && self.waiters.is_behind_another(&command.key, command.owner)
-        {
-            Urgency::None
-        } else {
-            Urgency::Some
-        };
-        let joins = how.synced.is_none() && command.is_plain() && self.batches.gather(haste);
+        let urgency =
+            if command.queue && self.waiters.is_behind_another(&command.key, command.owner) {
+                Urgency::None
+            } else {
+                Urgency::Some
+            };
+        let joins = how.synced.is_none() && command.is_plain() && self.batches.gather(urgency);
         let node = self.servers.one().filter(|_| joins)?;
         self.batches
-            .take(node, self.terms(), haste, command.clone())
+            .take(node, self.context(), urgency, command.clone())
             .await
     }
 
     /// Returns the settings for all requests of a batch.
-    pub(super) fn terms(&self) -> ClientContext {
-        self.terms_with(self.waiters.channel())
+    pub(super) fn context(&self) -> ClientContext {
+        self.context_with(self.waiters.channel())
     }
 
-    fn terms_of(&self, key: &Key) -> ClientContext {
-        self.terms_with(self.servers.channel(&self.waiters, key))
+    fn context_of(&self, key: &Key) -> ClientContext {
+        self.context_with(self.servers.channel(&self.waiters, key))
     }
 
-    fn terms_with(&self, channel: Arc<str>) -> ClientContext {
+    fn context_with(&self, channel: Arc<str>) -> ClientContext {
         ClientContext {
             scripts: Arc::clone(&self.scripts),
             channel,
@@ -226,17 +230,13 @@ impl Redis {
         }
     }
 
-    async fn ask_time(&self, key: &Key) -> Result<u64, BackendError> {
+    async fn ask_time(&self, key: &Key) -> Result<(), BackendError> {
         let sent = LeaseInstant::now();
         let time = self.servers.call(key, &redis::cmd("TIME")).await?;
         let (seconds, micros): (u64, u64) = reply::read(time)?;
-        self.copies.observe_time(
-            sent,
-            seconds.saturating_mul(1_000_000).saturating_add(micros),
-        );
-        self.copies
-            .expiry()
-            .ok_or_else(|| BackendError::not_applied("the server's clock is unknown"))
+        let server_micros = seconds.saturating_mul(1_000_000).saturating_add(micros);
+        self.server_clock.observe(sent, server_micros);
+        Ok(())
     }
 }
 

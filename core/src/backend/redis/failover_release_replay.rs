@@ -61,7 +61,7 @@ struct RecentReleases {
 
 #[derive(Debug, Clone)]
 pub(super) struct RecentRelease {
-    leave: ReleaseCommand,
+    command: ReleaseCommand,
     /// The server that has confirmed the release; `None` if unknown.
     confirmed_by: Option<ServerNumber>,
     until: LeaseInstant,
@@ -91,7 +91,7 @@ impl ReleaseReplay {
         latest_expiry: impl FnOnce() -> u64,
     ) -> Option<RecentRelease> {
         self.is_needed.then(|| RecentRelease {
-            leave: ReleaseCommand {
+            command: ReleaseCommand {
                 key: key.clone(),
                 owner,
                 latest_expiry: latest_expiry(),
@@ -103,16 +103,16 @@ impl ReleaseReplay {
     }
 
     /// Records that a server has confirmed a release.
-    pub(super) fn confirmed(&self, servers: &Arc<Topology>, departure: RecentRelease) {
+    pub(super) fn confirmed(&self, servers: &Arc<Topology>, release: RecentRelease) {
         let Some(runtime) = Runtime::current() else {
             return;
         };
-        let is_elsewhere = servers.place(&departure.leave.key) != departure.confirmed_by;
+        let is_elsewhere = servers.place(&release.command.key) != release.confirmed_by;
         let mut recent = self.recent.lock();
         if recent.recent.len() >= MOST {
             recent.recent.pop_front();
         }
-        recent.recent.push_back(departure);
+        recent.recent.push_back(release);
         let is_kept = recent.runtimes.contains(&runtime.id());
         if !is_kept {
             recent.runtimes.push(runtime.id());
@@ -150,22 +150,23 @@ impl RecentReleases {
     }
 
     /// Returns the releases that the current servers have not received.
-    fn owed(&mut self, servers: &Topology) -> Vec<RecentRelease> {
+    fn unconfirmed(&mut self, servers: &Topology) -> Vec<RecentRelease> {
         self.forget_the_old();
-        let is_owed = |it: &&RecentRelease| servers.place(&it.leave.key) != it.confirmed_by;
-        let owed = self.recent.iter().filter(is_owed);
-        owed.take(AT_ONCE).cloned().collect()
+        let is_unconfirmed =
+            |it: &&RecentRelease| servers.place(&it.command.key) != it.confirmed_by;
+        let unconfirmed = self.recent.iter().filter(is_unconfirmed);
+        unconfirmed.take(AT_ONCE).cloned().collect()
     }
 
     fn confirm(&mut self, owner: AttemptId, place: Option<ServerNumber>) {
-        let departures = self.recent.iter_mut();
-        for departure in departures.filter(|it| it.leave.owner == owner) {
-            departure.confirmed_by = place;
+        let releases = self.recent.iter_mut();
+        for release in releases.filter(|it| it.command.owner == owner) {
+            release.confirmed_by = place;
         }
     }
 
     fn drop_owner(&mut self, owner: AttemptId) {
-        self.recent.retain(|it| it.leave.owner != owner);
+        self.recent.retain(|it| it.command.owner != owner);
     }
 }
 
@@ -234,22 +235,25 @@ impl ReplayTask {
         if let Err(error) = servers.ready().await {
             return Some(Err(error));
         }
-        let owed = self.recent.lock().owed(&servers);
-        if owed.is_empty() {
+        let unconfirmed = self.recent.lock().unconfirmed(&servers);
+        if unconfirmed.is_empty() {
             return Some(Ok(ReplayProgress::All));
         }
-        let places: Vec<_> = owed.iter().map(|it| servers.place(&it.leave.key)).collect();
-        let commands = owed.iter().map(|it| {
+        let places: Vec<_> = unconfirmed
+            .iter()
+            .map(|it| servers.place(&it.command.key))
+            .collect();
+        let commands = unconfirmed.iter().map(|it| {
             (
-                &it.leave.key,
-                it.leave.alone(&self.scripts, !servers.is_one()),
+                &it.command.key,
+                it.command.alone(&self.scripts, !servers.is_one()),
             )
         });
         let mut answers = servers.call_each(commands.collect()).await;
         let mut failed = None;
-        for (departure, place) in owed.iter().zip(places) {
+        for (release, place) in unconfirmed.iter().zip(places) {
             let answer = answers.next().unwrap_or_else(unanswered);
-            let owner = departure.leave.owner;
+            let owner = release.command.owner;
             match answer.and_then(reply::left) {
                 Ok(ReleaseReply::Ended { .. }) => self.recent.lock().confirm(owner, place),
                 Ok(ReleaseReply::Unsealed) => failed = Some(no_memory()),

@@ -47,10 +47,11 @@ use connection::wait_command_pool::ReplicaRequirement;
 use failover_release_replay::ReleaseReplay;
 use keys::{KeyBuilder, LockKeys};
 use protocol::millis;
+use protocol::server_clock::ServerClock;
 use protocol::unanswered_requests::UnansweredRequests;
 pub use reply_size::ReplyTooLarge;
 use scripts::LockScripts;
-use timing::FIRST_LOOKS;
+use timing::{FIRST_LOOKS, REQUESTS_LAST};
 use topology::Topology;
 use wait::waiter_registry::WaiterRegistry;
 
@@ -214,8 +215,8 @@ use wait::waiter_registry::WaiterRegistry;
 pub struct Redis {
     servers: Arc<Topology>,
     waiters: WaiterRegistry,
-    copies: UnansweredRequests,
-    departures: ReleaseReplay,
+    server_clock: ServerClock,
+    release_replay: ReleaseReplay,
     batches: Batcher,
     scripts: Arc<LockScripts>,
     capabilities: Capabilities,
@@ -234,10 +235,10 @@ impl Redis {
     ) -> Self {
         Self {
             names_all: !servers.is_one(),
-            departures: ReleaseReplay::new(&servers, waiters.clone(), Arc::clone(&scripts)),
+            release_replay: ReleaseReplay::new(&servers, waiters.clone(), Arc::clone(&scripts)),
             servers: Arc::new(servers),
             waiters,
-            copies: UnansweredRequests::new(),
+            server_clock: ServerClock::new(REQUESTS_LAST),
             batches: Batcher::default(),
             scripts,
             capabilities: options.capabilities(),
@@ -326,7 +327,14 @@ impl Backend for Redis {
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
-        if self.leave(&claim.key, claim.owner).await? {
+        if self
+            .release_owner(
+                &claim.key,
+                claim.owner,
+                &claim.state(UnansweredRequests::default),
+            )
+            .await?
+        {
             Ok(ReleaseAnswer::Released)
         } else {
             Ok(ReleaseAnswer::AlreadyGone)
@@ -354,7 +362,11 @@ impl Backend for Redis {
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        self.leave(&attempt.key, attempt.owner).await.map(drop)
+        let unanswered = attempt.state(UnansweredRequests::default);
+        let left = self
+            .release_owner(&attempt.key, attempt.owner, &unanswered)
+            .await;
+        left.map(drop)
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {
@@ -392,7 +404,7 @@ impl Backend for Redis {
     }
 
     async fn close(&self) {
-        self.departures.forget();
+        self.release_replay.forget();
         self.servers.close();
     }
 }

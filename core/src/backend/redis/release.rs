@@ -8,6 +8,7 @@ use super::keys::{KeyBuilder, LockKeys};
 use super::protocol::millis;
 use super::protocol::release_command::ReleaseCommand;
 use super::protocol::reply::{self, ReleaseReply};
+use super::protocol::unanswered_requests::UnansweredRequests;
 use super::wait::release_in_flight::ReleaseInFlight;
 use crate::backend::{BackendError, Claim, Outcome, ReleaseAnswer, RenewAnswer};
 use crate::{AttemptId, Key};
@@ -15,41 +16,47 @@ use crate::{AttemptId, Key};
 impl Redis {
     /// Permanently ends the lock or the queue position of the owner. Returns whether the owner held the lock. After a
     /// failover, the client also sends the release to the new primary.
-    pub(super) async fn leave(&self, key: &Key, owner: AttemptId) -> Result<bool, BackendError> {
-        let latest_expiry = || self.copies.latest_expiry(owner);
-        let departure = self
-            .departures
+    pub(super) async fn release_owner(
+        &self,
+        key: &Key,
+        owner: AttemptId,
+        unanswered: &UnansweredRequests,
+    ) -> Result<bool, BackendError> {
+        let latest_expiry = || unanswered.latest_expiry();
+        let recent = self
+            .release_replay
             .begin(&self.servers, key, owner, latest_expiry);
-        let held = self.leave_for_now(key, owner).await?;
-        if let Some(departure) = departure {
-            self.departures.confirmed(&self.servers, departure);
+        let held = self.release_without_replay(key, owner, unanswered).await?;
+        if let Some(recent) = recent {
+            self.release_replay.confirmed(&self.servers, recent);
         }
         Ok(held)
     }
 
     /// Ends the owner's lock or queue position, and returns whether the owner held the lock. The owner may send further
     /// requests.
-    pub(super) async fn leave_for_now(
+    pub(super) async fn release_without_replay(
         &self,
         key: &Key,
         owner: AttemptId,
+        unanswered: &UnansweredRequests,
     ) -> Result<bool, BackendError> {
-        let latest_expiry = self.copies.latest_expiry(owner);
+        let latest_expiry = unanswered.latest_expiry();
         let release =
-            ReleaseInFlight::begin(&self.waiters, &self.copies, key, owner, latest_expiry);
-        let leave = ReleaseCommand {
+            ReleaseInFlight::begin(&self.waiters, &self.server_clock, key, owner, latest_expiry);
+        let command = ReleaseCommand {
             key: key.clone(),
             owner,
             latest_expiry,
             named: release.successor(),
         };
-        let ReleaseReply::Ended { held, outcome } = self.send_leave(&leave).await? else {
+        let ReleaseReply::Ended { held, outcome } = self.send_release(&command).await? else {
             return Err(BackendError::unknown(
                 "the server has no memory left to record the end of an attempt; retrying",
             ));
         };
         release.answered(outcome);
-        self.copies.forget(owner, latest_expiry);
+        unanswered.forget(latest_expiry);
         Ok(held)
     }
 
@@ -62,7 +69,8 @@ impl Redis {
     ) -> Result<ReleaseAnswer, BackendError> {
         let Claim { key, owner, .. } = claim;
         let (names, mut companions) = (LockKeys::of(key), KeyBuilder::of(key));
-        let latest_expiry = self.copies.latest_expiry(*owner);
+        let unanswered = claim.state(UnansweredRequests::default);
+        let latest_expiry = unanswered.latest_expiry();
         let mut command = self.scripts.record.begin(7, 5, outcome.bytes.len() + 512);
         command.arg(&names.all()).arg(companions.outcome());
         command.arg(companions.seal(*owner));
@@ -76,14 +84,15 @@ impl Redis {
         if recorded == 0 {
             return Ok(ReleaseAnswer::AlreadyGone);
         }
-        self.copies.forget(*owner, latest_expiry);
+        unanswered.forget(latest_expiry);
         Ok(ReleaseAnswer::Released)
     }
 
     /// Lets the lock end after the claim's TTL. Duplicate acquire requests without a reply may still arrive after that
     /// time, so the server first stores a tombstone, as after a release.
     pub(super) async fn leave_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
-        let latest_expiry = self.copies.latest_expiry(claim.owner);
+        let unanswered = claim.state(UnansweredRequests::default);
+        let latest_expiry = unanswered.latest_expiry();
         if latest_expiry > 0 {
             let mut seal = redis::cmd("SET");
             seal.arg(KeyBuilder::of(&claim.key).seal(claim.owner));
@@ -93,24 +102,27 @@ impl Redis {
             self.servers.call(&claim.key, &seal).await?;
         }
         let extended = self.extend(std::slice::from_ref(claim)).await.pop();
-        let unanswered = || Err(BackendError::unknown("the server did not reply"));
-        let answer = extended.unwrap_or_else(unanswered)?;
-        self.copies.forget(claim.owner, latest_expiry);
+        let no_reply = || Err(BackendError::unknown("the server did not reply"));
+        let answer = extended.unwrap_or_else(no_reply)?;
+        unanswered.forget(latest_expiry);
         Ok(answer)
     }
 
-    async fn send_leave(&self, leave: &ReleaseCommand) -> Result<ReleaseReply, BackendError> {
+    async fn send_release(&self, release: &ReleaseCommand) -> Result<ReleaseReply, BackendError> {
         if let Some(node) = self
             .servers
             .one()
             .filter(|_| self.batches.gather(Urgency::Some))
-            && let Some(left) = self.batches.leave(node, self.terms(), leave.clone()).await
+            && let Some(left) = self
+                .batches
+                .release(node, self.context(), release.clone())
+                .await
         {
             return left;
         }
         let _under_way = self.batches.sending();
-        let command = leave.alone(&self.scripts, self.names_all);
+        let command = release.alone(&self.scripts, self.names_all);
         // The box keeps the future of a release in a batch small. The allocator is quicker then.
-        reply::left(Box::pin(self.servers.call(&leave.key, &command)).await?)
+        reply::left(Box::pin(self.servers.call(&release.key, &command)).await?)
     }
 }

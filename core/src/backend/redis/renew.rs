@@ -111,7 +111,7 @@ impl Redis {
             Ok((extended, acknowledged)) => {
                 for (&place, extended) in call.iter().zip(extended) {
                     let lease = claims.get(place).filter(|_| extended).map(|it| it.ttl);
-                    answered.push((place, self.judge(lease, acknowledged)));
+                    answered.push((place, self.reply_of(lease, acknowledged)));
                 }
             }
             Err(error) => {
@@ -126,7 +126,7 @@ impl Redis {
     }
 
     /// Checks the acknowledgements of one renewal. A reply that a lock is lost does not need acknowledgements.
-    fn judge(&self, extended: Option<Duration>, acknowledged: u32) -> RenewReply {
+    fn reply_of(&self, extended: Option<Duration>, acknowledged: u32) -> RenewReply {
         match (extended, self.synced) {
             (None, _) => Ok(RenewAnswer::Gone),
             (Some(_), Some(synced)) if acknowledged < synced.replicas => {

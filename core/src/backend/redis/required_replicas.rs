@@ -8,6 +8,7 @@ use super::error::maybe_applied;
 use crate::Key;
 use crate::backend::redis::connection::wait_command_pool::{Acknowledged, ReplicaRequirement};
 use crate::backend::redis::protocol::reply::AcquireOutcome;
+use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
 use crate::backend::{Attempt, BackendError};
 
 impl Redis {
@@ -39,10 +40,14 @@ impl Redis {
     async fn undo(&self, attempt: &Attempt, too_few: String) -> BackendError {
         // If duplicate requests may arrive, a cleanup would permanently end an attempt that the caller may still retry.
         // An attempt cannot accept a handover twice, either. The caller cleans up when it stops retrying.
-        if attempt.handover.is_some() || self.copies.latest_expiry(attempt.owner) > 0 {
+        let unanswered = attempt.state(UnansweredRequests::default);
+        if attempt.handover.is_some() || unanswered.latest_expiry() > 0 {
             return BackendError::unknown(too_few);
         }
-        match self.leave_for_now(&attempt.key, attempt.owner).await {
+        match self
+            .release_without_replay(&attempt.key, attempt.owner, &unanswered)
+            .await
+        {
             Ok(_) => BackendError::not_applied(format!("{too_few}; it was released")),
             Err(error) => BackendError::unknown(too_few).with_source(error),
         }

@@ -26,7 +26,7 @@ pub(crate) const GRANT_TTL: Duration = Duration::from_secs(2);
 
 /// The time after sending within which the server may still execute a request. No manager waits longer for a reply, so
 /// that the server never refuses a valid request.
-pub(crate) const COPIES_LAST: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
+pub(crate) const REQUESTS_LAST: Duration = Duration::from_secs(MAX_COMMAND_TIMEOUT.as_secs() * 2);
 
 /// The default time for which the server keeps a key's last token after the last acquisition. This is longer than the
 /// difference between any two clocks. So after the server has deleted the record, the clock alone makes tokens

@@ -28,23 +28,17 @@ impl Redlock {
         if let Some(wake_ups) = self.waiters.wake_ups(attempt.owner) {
             wake_ups.forget();
         }
-        let pursuit = self.attempts.of(attempt.owner, attempt.ttl);
-        let again = match pursuit.elected_with() {
+        let rounds = RedlockAttempt::of(attempt, self.members.len());
+        let again = match rounds.elected_with() {
             Some(token) => self.again(attempt, token).await?,
             None => None,
         };
         let answer = match again {
             Some(answer) => answer,
-            None => self.run_rounds(attempt, &pursuit).await?,
+            None => self.run_rounds(attempt, &rounds).await?,
         };
-        match answer {
-            AttemptAnswer::Busy { .. } => match registration {
-                Some(registration) => registration.keep(),
-                None => self.attempts.forget(attempt.owner),
-            },
-            AttemptAnswer::Granted { .. }
-            | AttemptAnswer::Refused(_)
-            | AttemptAnswer::Recorded(_) => {}
+        if let (AttemptAnswer::Busy { .. }, Some(registration)) = (&answer, registration) {
+            registration.keep();
         }
         Ok(answer)
     }
@@ -70,13 +64,13 @@ impl Redlock {
     async fn run_rounds(
         &self,
         attempt: &Attempt,
-        pursuit: &RedlockAttempt,
+        rounds: &RedlockAttempt,
     ) -> Result<AttemptAnswer, BackendError> {
         let started = LeaseInstant::now();
         let mut waited = false;
         loop {
             let begin = LeaseInstant::now();
-            let (round, unfinished) = pursuit.round();
+            let (round, unfinished) = rounds.round();
             if let Some(unfinished) = unfinished {
                 // The next round would mistake the locks of this round for the locks of another holder.
                 self.undo(attempt, &unfinished)
@@ -84,13 +78,13 @@ impl Redlock {
                     .await;
             }
             let hint = clock::micros_of_day().saturating_add(micros(AHEAD));
-            let hint = hint.max(pursuit.floor());
+            let hint = hint.max(rounds.floor());
             let request = Arc::new(NodeAcquire::new(
                 attempt,
                 round.id,
                 &self.waiters.channel(),
                 hint,
-                pursuit.since,
+                rounds.since,
                 self.settings.fence_ttl,
             ));
             let limit = self.settings.node_timeout;
@@ -100,19 +94,19 @@ impl Redlock {
                 // If the election took half of the lease or more, the rest is too short to use.
                 RoundOutcome::Elected(token) if took < attempt.ttl / 2 => {
                     let token = valid(token)?;
-                    pursuit.elected(token);
+                    rounds.elected(token);
                     let lease = attempt.ttl;
                     return Ok(AttemptAnswer::Granted { token, lease });
                 }
                 RoundOutcome::Elected(_) | RoundOutcome::Split => {}
                 RoundOutcome::Held(left) => {
-                    pursuit.failed(floor);
-                    pursuit.held_by_another();
+                    rounds.failed(floor);
+                    rounds.held_by_another();
                     self.abandon(attempt, &round);
                     return Ok(self.busy(attempt, left));
                 }
                 RoundOutcome::NoQuorum { answered, failures } => {
-                    pursuit.failed(floor);
+                    rounds.failed(floor);
                     self.abandon(attempt, &round);
                     // The nodes may be up again, although this client has not checked them since.
                     if !std::mem::replace(&mut waited, true) && self.are_back(limit).await {
@@ -121,9 +115,9 @@ impl Redlock {
                     return Err(no_quorum(&self.members, answered, failures));
                 }
             }
-            pursuit.failed(floor);
+            rounds.failed(floor);
             let undoing = self.undo(attempt, &round);
-            let splits = pursuit.split();
+            let splits = rounds.split();
             let pause = apart(took, splits);
             if splits.is_multiple_of(SPLITS_AT_MOST) {
                 undoing.go_on();

@@ -6,12 +6,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::Notify;
 
 use crate::AttemptId;
+use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
 
 /// One try to get a majority, with a separate id. A late release of a failed round must not end the next round's
 /// grants, and a late request must not count for the next round.
 #[derive(Debug)]
 pub(super) struct Round {
     pub(super) id: AttemptId,
+    /// The requests under this id without a reply, by node.
+    unanswered: Arc<[UnansweredRequests]>,
     /// The nodes that received requests in earlier rounds, one bit each.
     before: u32,
     /// The nodes that received a request in this round, one bit each.
@@ -22,6 +25,11 @@ pub(super) struct Round {
     earlier: Vec<Arc<UnansweredNodes>>,
 }
 
+/// Returns the empty record of the requests under a new id.
+pub(super) fn none_of(nodes: usize) -> Arc<[UnansweredRequests]> {
+    (0..nodes).map(|_| UnansweredRequests::default()).collect()
+}
+
 /// The nodes with pending replies to a round, one bit each.
 #[derive(Debug, Default)]
 pub(super) struct UnansweredNodes {
@@ -30,11 +38,17 @@ pub(super) struct UnansweredNodes {
 }
 
 impl Round {
-    /// Creates a round of an attempt. `before` contains the nodes that have received requests of the attempt, and
+    /// Creates a round of an attempt. `unanswered` contains the requests under the same id, `before` contains the nodes that have received requests of the attempt, and
     /// `earlier` contains the attempt's pending requests.
-    pub(super) fn new(id: AttemptId, before: u32, earlier: Vec<Arc<UnansweredNodes>>) -> Self {
+    pub(super) fn new(
+        id: AttemptId,
+        unanswered: Arc<[UnansweredRequests]>,
+        before: u32,
+        earlier: Vec<Arc<UnansweredNodes>>,
+    ) -> Self {
         Self {
             id,
+            unanswered,
             before,
             asked: AtomicU32::new(0),
             open: Arc::default(),
@@ -43,11 +57,16 @@ impl Round {
     }
 
     /// Creates a round of which only the id is known, so every node may have received the round.
-    pub(super) fn unknown(id: AttemptId) -> Self {
+    pub(super) fn unknown(id: AttemptId, nodes: usize) -> Self {
         Self {
             asked: AtomicU32::new(u32::MAX),
-            ..Self::new(id, u32::MAX, Vec::new())
+            ..Self::new(id, none_of(nodes), u32::MAX, Vec::new())
         }
+    }
+
+    /// Returns the requests to a node under this id that have no reply.
+    pub(super) fn unanswered(&self, place: usize) -> &UnansweredRequests {
+        &self.unanswered[place]
     }
 
     /// Records a request to a node, until the returned guard is dropped. The caller records each request before sending
@@ -160,7 +179,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_node_counts_as_asked_unless_its_request_was_never_sent() {
-        let round = Arc::new(Round::new(AttemptId::random(), 0b1, Vec::new()));
+        let round = Arc::new(Round::new(AttemptId::random(), none_of(3), 0b1, Vec::new()));
         let settled = |place| round.settled(place).now_or_never().is_some();
         let (sent, unsent) = (round.asking(1), round.asking(2));
         assert_eq!([0, 1, 2].map(|it| round.was_asked(it)), [false, true, true]);
@@ -176,7 +195,7 @@ mod tests {
             [true, true, false]
         );
         assert_eq!([0, 1, 2].map(settled), [true, true, true]);
-        let unknown = Round::unknown(AttemptId::random());
+        let unknown = Round::unknown(AttemptId::random(), 15);
         assert!(unknown.was_asked(14) && unknown.may_wait_at(14));
     }
 }

@@ -30,7 +30,7 @@ use super::{
 };
 use crate::Key;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-use attempt_rounds::RedlockAttempts;
+use attempt_rounds::RedlockAttempt;
 pub use builder::RedlockBuilder;
 use quorum_node::QuorumNode;
 use settings::RedlockSettings;
@@ -107,7 +107,6 @@ pub struct Redlock {
     /// All nodes use this registry, because the channel has the same name on each node.
     waiters: WaiterRegistry,
     settings: RedlockSettings,
-    attempts: RedlockAttempts,
 }
 
 impl Redlock {
@@ -120,7 +119,6 @@ impl Redlock {
             members: members.into(),
             waiters,
             settings,
-            attempts: RedlockAttempts::default(),
         }
     }
 }
@@ -153,14 +151,16 @@ impl Backend for Redlock {
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
-        match self.end(&claim.key, claim.owner).await? {
+        let rounds = RedlockAttempt::of_claim(claim, self.members.len());
+        match self.end(&claim.key, claim.owner, &rounds).await? {
             true => Ok(ReleaseAnswer::Released),
             false => Ok(ReleaseAnswer::AlreadyGone),
         }
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        let ended = self.end(&attempt.key, attempt.owner).await;
+        let rounds = RedlockAttempt::of(attempt, self.members.len());
+        let ended = self.end(&attempt.key, attempt.owner, &rounds).await;
         ended.map(drop)
     }
 

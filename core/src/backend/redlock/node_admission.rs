@@ -65,7 +65,7 @@ impl RestartQuarantine {
     pub(super) fn admit(&self, info: &str) -> Result<(), BackendError> {
         self.fits(info)?;
         match self.away {
-            Some(away) => self.judge(info, away),
+            Some(away) => self.check_restart(info, away),
             None => {
                 self.state.lock().out = None;
                 Ok(())
@@ -94,7 +94,7 @@ impl RestartQuarantine {
         Err(refused)
     }
 
-    fn judge(&self, info: &str, away: Duration) -> Result<(), BackendError> {
+    fn check_restart(&self, info: &str, away: Duration) -> Result<(), BackendError> {
         let field = |name| reply::info_field(info, name);
         let uptime = field("uptime_in_seconds").and_then(|it| it.parse().ok());
         let (Some(run_id), Some(uptime)) = (field("run_id"), uptime) else {
@@ -224,11 +224,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_server_is_admitted_when_it_has_been_up_long_enough() {
         let admission = admission();
-        let judge = |run_id, uptime| admission.judge(&info(run_id, uptime), AWAY);
-        assert!(judge("old", 60).is_ok());
-        assert!(judge("a", 180).is_ok());
+        let check_restart = |run_id, uptime| admission.check_restart(&info(run_id, uptime), AWAY);
+        assert!(check_restart("old", 60).is_ok());
+        assert!(check_restart("a", 180).is_ok());
         // The server was restarted: it reports an uptime of ten seconds.
-        let refused = judge("new", 10).unwrap_err();
+        let refused = check_restart("new", 10).unwrap_err();
         assert!(
             refused.is_temporary() && refused.to_string().contains("in 50.0s"),
             "{refused}"
@@ -239,19 +239,19 @@ mod tests {
         };
         assert_eq!(admission.quarantined(), too_young());
         advance(Duration::from_secs(49)).await;
-        assert!(judge("new", 59).is_err());
+        assert!(check_restart("new", 59).is_err());
         advance(Duration::from_secs(1)).await;
         // The result is the same as when the client connected.
         assert_eq!(admission.quarantined(), too_young());
-        assert!(judge("new", 60).is_ok());
+        assert!(check_restart("new", 60).is_ok());
         assert_eq!(admission.quarantined(), None);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_jump_of_the_servers_clock_does_not_admit_the_server() {
         let admission = admission();
-        assert!(admission.judge(&info("new", 0), AWAY).is_err());
-        assert!(admission.judge(&info("new", 6000), AWAY).is_err());
+        assert!(admission.check_restart(&info("new", 0), AWAY).is_err());
+        assert!(admission.check_restart(&info("new", 6000), AWAY).is_err());
     }
 
     #[tokio::test(start_paused = true)]
@@ -267,9 +267,9 @@ mod tests {
         // The server was promoted to a primary.
         let primary = info("new", 0);
         assert!(admission.fits(&primary).is_ok());
-        assert!(admission.judge(&primary, AWAY).is_err());
+        assert!(admission.check_restart(&primary, AWAY).is_err());
         advance(AWAY).await;
-        assert!(admission.judge(&primary, AWAY).is_ok());
+        assert!(admission.check_restart(&primary, AWAY).is_ok());
     }
 
     fn roster() -> DistinctNodes {

@@ -78,10 +78,10 @@ impl NodeHealth {
         }
     }
 
-    /// Marks the node as up, if `paid` returns true under the mutex.
-    pub(super) fn mark_up(&self, paid: impl FnOnce() -> bool) -> bool {
+    /// Marks the node as up, if `is_confirmed` returns true under the mutex.
+    pub(super) fn mark_up(&self, is_confirmed: impl FnOnce() -> bool) -> bool {
         let mut state = self.0.lock();
-        let mark_up = paid();
+        let mark_up = is_confirmed();
         if mark_up && matches!(&*state, HealthState::Down { .. }) {
             *state = HealthState::Up;
         }

@@ -17,7 +17,7 @@ use crate::backend::BackendError;
 use crate::backend::redis::client::ServerClient;
 use crate::backend::redis::client::connector::Connector;
 use crate::backend::redis::connection::transport::Target;
-use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
+use crate::backend::redis::protocol::server_clock::ServerClock;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
 use crate::clock::{self, LeaseInstant};
 use crate::runtime::{Runtime, timeout};
@@ -32,7 +32,7 @@ pub(super) struct QuorumNode {
     address: String,
     pub(super) node: ServerClient,
     pub(super) quarantine: Arc<RestartQuarantine>,
-    pub(super) copies: UnansweredRequests,
+    pub(super) server_clock: ServerClock,
     pub(super) node_timeout: Duration,
     pub(super) health: NodeHealth,
     pub(super) backlog: NodeReleaseBacklog,
@@ -60,7 +60,7 @@ impl QuorumNode {
             quarantine,
             // A restarted node has forgotten its tombstones, but it does not vote until requests from before the
             // restart have expired.
-            copies: UnansweredRequests::lasting(settings.max_ttl),
+            server_clock: ServerClock::new(settings.max_ttl),
             node_timeout: settings.node_timeout,
             health: NodeHealth::default(),
             backlog: NodeReleaseBacklog::default(),
@@ -210,12 +210,12 @@ impl QuorumNode {
         }
         while let Some(pending) = self.backlog.next() {
             let release = NodeRelease::new(pending);
-            let Some(paid) = timeout(look, self.pay(&release)) else {
+            let Some(sent) = timeout(look, self.send_release_once(&release)) else {
                 return false;
             };
-            match paid.await {
+            match sent.await {
                 Ok(Err(error)) if !self.refuses_it(&error) => return self.stays(&error),
-                Ok(_) => self.backlog.paid(&release.pending),
+                Ok(_) => self.backlog.confirm(&release.pending),
                 Err(_elapsed) => return false,
             }
         }
@@ -266,6 +266,7 @@ mod tests {
     use super::*;
     use crate::backend::Applied;
     use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
+    use crate::backend::redlock::asked_nodes::Round;
     use crate::backend::redlock::release_backlog::PendingNodeRelease;
     use crate::{AttemptId, Key};
 
@@ -282,7 +283,7 @@ mod tests {
     fn push_pending(member: &QuorumNode) {
         member.backlog.push_pending(PendingNodeRelease {
             key: Key::new("", "k").unwrap(),
-            round: AttemptId::random(),
+            round: Arc::new(Round::unknown(AttemptId::random(), 3)),
             waiter: None,
             until: LeaseInstant::now().after(LOOK),
         });

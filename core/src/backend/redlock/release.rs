@@ -8,6 +8,7 @@ use scopeguard::{ScopeGuard, guard};
 
 use super::Redlock;
 use super::asked_nodes::Round;
+use super::attempt_rounds::RedlockAttempt;
 use super::majority::{MajorityCount, MajorityDecision, no_quorum};
 use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
@@ -29,32 +30,35 @@ impl Redlock {
         attempt: &Attempt,
         round: &Arc<Round>,
     ) -> NodeRequests<(usize, Result<bool, BackendError>)> {
-        let pending = PendingNodeRelease::new(&attempt.key, round.id, None, self.settings.max_ttl);
-        self.send_release(pending, round)
+        let pending = PendingNodeRelease::new(&attempt.key, round, None, self.settings.max_ttl);
+        self.send_release(pending)
     }
 
     /// Sends the end of a round to all nodes that may have received the round.
     fn send_release(
         &self,
         pending: PendingNodeRelease,
-        round: &Arc<Round>,
     ) -> NodeRequests<(usize, Result<bool, BackendError>)> {
         let limit = self.settings.node_timeout;
         let release = Arc::new(NodeRelease::new(pending));
         NodeRequests::new(self.members.iter().map(|member| {
             let (member, release) = (Arc::clone(member), Arc::clone(&release));
-            let round = Arc::clone(round);
-            async move { (member.place, member.release(limit, &round, &release).await) }
+            async move { (member.place, member.release(limit, &release).await) }
         }))
     }
 
     /// Ends the owner's lock and queue positions. Returns false only if definitely no majority granted the owner the
     /// lock.
-    pub(super) async fn end(&self, key: &Key, owner: AttemptId) -> Result<bool, BackendError> {
-        self.waiters.leave(key, owner);
-        let round = self.attempts.last_round(owner);
-        let pending = PendingNodeRelease::new(key, round.id, Some(owner), self.settings.max_ttl);
-        let mut asked = self.send_release(pending, &round);
+    pub(super) async fn end(
+        &self,
+        key: &Key,
+        owner: AttemptId,
+        rounds: &RedlockAttempt,
+    ) -> Result<bool, BackendError> {
+        self.waiters.remove(key, owner);
+        let round = rounds.last();
+        let pending = PendingNodeRelease::new(key, &round, Some(owner), self.settings.max_ttl);
+        let mut asked = self.send_release(pending);
         let mut tally = MajorityCount::of(self.members.len());
         while tally.verdict().is_none()
             && let Some((place, left)) = asked.next().await
@@ -69,7 +73,6 @@ impl Redlock {
                 tally.into_failures(),
             ));
         }
-        self.attempts.forget(owner);
         Ok(verdict != Some(MajorityDecision::No))
     }
 }
@@ -80,9 +83,9 @@ impl QuorumNode {
     pub(super) async fn release(
         &self,
         limit: Duration,
-        round: &Round,
         release: &NodeRelease,
     ) -> Result<bool, BackendError> {
+        let round = &release.pending.round;
         let (concerned, settled) = match release.pending.waiter {
             // Each round of the attempt may have queued the waiter, and may still do so.
             Some(_) => (
@@ -95,7 +98,7 @@ impl QuorumNode {
             return Ok(false);
         }
         // If this future is dropped, or the node does not confirm the release, the release stays pending.
-        let owed = guard(self, |member| {
+        let unconfirmed = guard(self, |member| {
             member.backlog.push_pending(release.pending.clone());
             member.watch();
         });
@@ -103,10 +106,10 @@ impl QuorumNode {
         if !settled && !matches!(left, Ok(true)) {
             // The request may have arrived after the release. If the request may still arrive, a tombstone makes the
             // node refuse it.
-            left = Box::pin(self.send_again(limit, round, release)).await;
+            left = Box::pin(self.send_again(limit, release)).await;
         }
         if left.as_ref().map_or_else(|e| self.refuses_it(e), |_| true) {
-            ScopeGuard::into_inner(owed);
+            ScopeGuard::into_inner(unconfirmed);
         }
         left
     }
@@ -114,9 +117,9 @@ impl QuorumNode {
     async fn send_again(
         &self,
         limit: Duration,
-        round: &Round,
         release: &NodeRelease,
     ) -> Result<bool, BackendError> {
+        let round = &release.pending.round;
         let settled = async {
             match release.pending.waiter {
                 Some(_) => round.attempt_settled(self.place).await,
@@ -142,19 +145,24 @@ impl QuorumNode {
         release: &NodeRelease,
     ) -> Result<bool, BackendError> {
         self.look()?;
-        self.within(limit, pin!(self.pay(release))).await
+        self.within(limit, pin!(self.send_release_once(release)))
+            .await
     }
 
-    pub(super) async fn pay(&self, release: &NodeRelease) -> Result<bool, BackendError> {
-        let copies_until = self.copies.latest_expiry(release.pending.round);
-        let answer = self.node.call(&release.command(copies_until)).await?;
+    pub(super) async fn send_release_once(
+        &self,
+        release: &NodeRelease,
+    ) -> Result<bool, BackendError> {
+        let unanswered = release.pending.round.unanswered(self.place);
+        let latest_expiry = unanswered.latest_expiry();
+        let answer = self.node.call(&release.command(latest_expiry)).await?;
         let answer: String = reply::read(answer)?;
         if answer == "unsealed" {
             return Err(BackendError::unknown(
                 "the node has no memory left to record the end of a round",
             ));
         }
-        self.copies.forget(release.pending.round, copies_until);
+        unanswered.forget(latest_expiry);
         Ok(answer == "left")
     }
 }

@@ -1,10 +1,12 @@
 //! Releases that a node has not confirmed yet.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::asked_nodes::Round;
 use crate::backend::redis::timing::WAITER_LEASE;
 use crate::clock::LeaseInstant;
 use crate::sweep_limit::SweepLimit;
@@ -17,7 +19,7 @@ const SWEPT_FROM: usize = 64;
 #[derive(Debug, Clone)]
 pub(super) struct PendingNodeRelease {
     pub(super) key: Key,
-    pub(super) round: AttemptId,
+    pub(super) round: Arc<Round>,
     /// The waiter that leaves the queue with this release; `None` if the release ends only the round.
     pub(super) waiter: Option<AttemptId>,
     /// The time at which all possible effects of the round on the node have expired.
@@ -28,7 +30,7 @@ impl PendingNodeRelease {
     /// Creates the release of a round. With a `waiter`, the release also ends the waiter's position.
     pub(super) fn new(
         key: &Key,
-        round: AttemptId,
+        round: &Arc<Round>,
         waiter: Option<AttemptId>,
         max_ttl: Duration,
     ) -> Self {
@@ -39,7 +41,7 @@ impl PendingNodeRelease {
         };
         Self {
             key: key.clone(),
-            round,
+            round: Arc::clone(round),
             waiter,
             // Clocks may run at different rates.
             until: LeaseInstant::now().after((max_ttl + lasts).mul_f64(1.01)),
@@ -47,7 +49,7 @@ impl PendingNodeRelease {
     }
 
     fn name(&self) -> (AttemptId, Option<AttemptId>) {
-        (self.round, self.waiter)
+        (self.round.id, self.waiter)
     }
 }
 
@@ -92,8 +94,8 @@ impl NodeReleaseBacklog {
         None
     }
 
-    pub(super) fn paid(&self, paid: &PendingNodeRelease) {
-        self.0.lock().pending_releases.remove(&paid.name());
+    pub(super) fn confirm(&self, release: &PendingNodeRelease) {
+        self.0.lock().pending_releases.remove(&release.name());
     }
 }
 
@@ -107,7 +109,7 @@ mod tests {
         let push_pending = |seconds| {
             let pending = PendingNodeRelease {
                 key: Key::new("", "k").unwrap(),
-                round: AttemptId::random(),
+                round: Arc::new(Round::unknown(AttemptId::random(), 3)),
                 waiter: None,
                 until: LeaseInstant::now().after(Duration::from_secs(seconds)),
             };
@@ -126,22 +128,23 @@ mod tests {
         let next = backlog.next().unwrap();
         assert_eq!(next.name(), lasting.name());
         assert!(!backlog.is_empty());
-        backlog.paid(&next);
+        backlog.confirm(&next);
         assert!(backlog.next().is_none() && backlog.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_pending_release_is_kept_until_a_late_grant_would_expire() {
         let second = Duration::from_secs(1);
-        let (key, round) = (Key::new("", "k").unwrap(), AttemptId::random());
+        let (key, waiter) = (Key::new("", "k").unwrap(), Some(AttemptId::random()));
+        let round = Arc::new(Round::unknown(AttemptId::random(), 3));
         for (max_ttl, waiter, lasts) in [
             (second * 60, None, second * 60),
-            (second * 60, Some(round), second * 60),
+            (second * 60, waiter, second * 60),
             (second * 2, None, second * 2),
-            (second * 2, Some(round), WAITER_LEASE),
+            (second * 2, waiter, WAITER_LEASE),
         ] {
             let backlog = NodeReleaseBacklog::default();
-            backlog.push_pending(PendingNodeRelease::new(&key, round, waiter, max_ttl));
+            backlog.push_pending(PendingNodeRelease::new(&key, &round, waiter, max_ttl));
             // The request arrived just before its expiry.
             tokio::time::advance(max_ttl + lasts).await;
             assert!(backlog.next().is_some(), "{max_ttl:?} {waiter:?}");

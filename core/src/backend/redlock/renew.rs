@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use redis::{Pipeline, Value};
 
+use super::attempt_rounds::RedlockAttempt;
 use super::majority::{MajorityCount, MajorityDecision, no_quorum};
 use super::node_requests::NodeRequests;
 use super::{Redlock, request};
@@ -15,7 +16,9 @@ impl Redlock {
         let (limit, fence_ttl) = (self.settings.node_timeout, self.settings.fence_ttl);
         // This renews only claims that won an election in this process, because a node cannot recognise a token that
         // was not granted.
-        let rounds: Vec<_> = claims.iter().map(|it| self.attempts.round_of(it)).collect();
+        let nodes = self.members.len();
+        let round_of = |it| RedlockAttempt::of_claim(it, nodes).round_of(it);
+        let rounds: Vec<_> = claims.iter().map(round_of).collect();
         let mut commands = Pipeline::with_capacity(claims.len());
         for (claim, round) in claims.iter().zip(&rounds) {
             if let Some(round) = round {

@@ -118,9 +118,9 @@ pub(super) struct NodeRelease {
 
 impl NodeRelease {
     pub(super) fn new(pending: PendingNodeRelease) -> Self {
-        let names = NodeKeys::of(&pending.key, pending.round);
+        let names = NodeKeys::of(&pending.key, pending.round.id);
         let mut command = call(&RELEASE, &names, 5);
-        command.arg(pending.round.written(&mut AttemptId::buffer()));
+        command.arg(pending.round.id.written(&mut AttemptId::buffer()));
         match pending.waiter {
             Some(waiter) => command.arg(waiter.written(&mut AttemptId::buffer())),
             None => command.arg(""),
@@ -131,10 +131,10 @@ impl NodeRelease {
         Self { pending, command }
     }
 
-    /// Returns the command. Duplicate requests of the round may arrive until `copies_until`, on the node's clock.
-    pub(super) fn command(&self, copies_until: u64) -> Cmd {
+    /// Returns the command. Duplicate requests of the round may arrive until `latest_expiry`, on the node's clock.
+    pub(super) fn command(&self, latest_expiry: u64) -> Cmd {
         let mut command = self.command.clone();
-        command.arg(copies_until);
+        command.arg(latest_expiry);
         command
     }
 }

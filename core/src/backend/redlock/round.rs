@@ -10,7 +10,6 @@ use super::node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;
 use super::request::NodeAcquire;
 use super::vote_count::{QuorumState, Vote, VoteCount};
-use crate::AttemptId;
 use crate::backend::redis::protocol::reply::{self, millis};
 use crate::backend::{Applied, BackendError};
 use crate::clock::LeaseInstant;
@@ -48,13 +47,13 @@ pub(super) async fn hold(
     let mut election = VoteCount::among(members.len());
     let mut asked = NodeRequests::new(members.iter().map(|member| {
         let (member, request) = (Arc::clone(member), Arc::clone(request));
-        let (asking, id) = (round.asking(member.place), round.id);
+        let (asking, round) = (round.asking(member.place), Arc::clone(round));
         async move {
             if let Err(down) = member.look() {
                 asking.never_sent();
                 return (member.place, Vote::Failed(down));
             }
-            let vote = ask(&member, id, &request, limit, sent).await;
+            let vote = ask(&member, &round, &request, limit, sent).await;
             drop(asking);
             (member.place, vote)
         }
@@ -125,28 +124,28 @@ async fn raise(
 
 async fn ask(
     member: &QuorumNode,
-    round: AttemptId,
+    round: &Round,
     request: &NodeAcquire,
     limit: Duration,
     sent: LeaseInstant,
 ) -> Vote {
-    let prepared = match member.copies.expiry_at(sent) {
+    let prepared = match member.server_clock.expiry_at(sent) {
         Some(expiry) => Ok((expiry, sent)),
-        None => Box::pin(learned(member, limit)).await,
+        None => Box::pin(ask_time_and_expiry(member, limit)).await,
     };
     let answer = match prepared {
         Ok((expiry, sent)) => {
-            let copy = member.copies.sending(round, expiry);
+            let in_flight = round.unanswered(member.place).sending(expiry);
             let answer = member.call(limit, &request.acquire(expiry)).await;
             if answer
                 .as_ref()
                 .map_or_else(|e| e.applied() == Applied::No, |_| true)
             {
-                copy.answered();
+                in_flight.answered();
             }
             answer
                 .and_then(read)
-                .inspect(|(now, _)| member.copies.observe_time(sent, *now))
+                .inspect(|(now, _)| member.server_clock.observe(sent, *now))
         }
         Err(error) => Err(error),
     };
@@ -157,13 +156,13 @@ async fn ask(
 }
 
 /// Reads the node's clock before the client sends the request. The request then has a separate time of sending.
-async fn learned(
+async fn ask_time_and_expiry(
     member: &QuorumNode,
     limit: Duration,
 ) -> Result<(u64, LeaseInstant), BackendError> {
     ask_time(member, limit).await?;
     let sent = LeaseInstant::now();
-    match member.copies.expiry_at(sent) {
+    match member.server_clock.expiry_at(sent) {
         Some(expiry) => Ok((expiry, sent)),
         None => Err(BackendError::not_applied("the node's clock is unknown")),
     }
@@ -173,17 +172,15 @@ async fn ask_time(member: &QuorumNode, limit: Duration) -> Result<(), BackendErr
     let sent = LeaseInstant::now();
     let time = member.call(limit, &redis::cmd("TIME")).await?;
     let (seconds, micros): (u64, u64) = reply::read(time)?;
-    member.copies.observe_time(
-        sent,
-        seconds.saturating_mul(1_000_000).saturating_add(micros),
-    );
+    let server_micros = seconds.saturating_mul(1_000_000).saturating_add(micros);
+    member.server_clock.observe(sent, server_micros);
     Ok(())
 }
 
 /// Parses the node's time in microseconds, and its vote.
 fn read(value: Value) -> Result<(u64, Vote), BackendError> {
     let mut words = [&[][..]; MOST_WORDS];
-    if let Some(fields) = as_they_lie(&value, &mut words) {
+    if let Some(fields) = borrowed_words(&value, &mut words) {
         return vote(fields);
     }
     let fields: Vec<String> = reply::read(value)?;
@@ -192,7 +189,7 @@ fn read(value: Value) -> Result<(u64, Vote), BackendError> {
 }
 
 /// Parses the usual reply without copying it.
-fn as_they_lie<'a, 'b>(
+fn borrowed_words<'a, 'b>(
     value: &'a Value,
     words: &'b mut [&'a [u8]; MOST_WORDS],
 ) -> Option<&'b [&'a [u8]]> {

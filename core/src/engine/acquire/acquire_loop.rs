@@ -29,7 +29,7 @@ const UNTIL_OWN_HOLD_IS_REPORTED: Duration = Duration::from_secs(2);
 pub(crate) struct AcquireLoop<'a> {
     attempt_guard: AttemptGuard<'a>,
     options: &'a LockOptions,
-    patience: BusyPolicy,
+    busy_policy: BusyPolicy,
     started: LeaseInstant,
     /// When the first request was sent; stored so that the clock is not read twice.
     first: Option<ClockReading>,
@@ -50,13 +50,13 @@ impl<'a> AcquireLoop<'a> {
         attempt_guard: AttemptGuard<'a>,
         first_answer: Option<Result<AttemptAnswer, BackendError>>,
         options: &'a LockOptions,
-        patience: BusyPolicy,
+        busy_policy: BusyPolicy,
         started: ClockReading,
     ) -> Self {
         Self {
             attempt_guard,
             options,
-            patience,
+            busy_policy,
             started: started.moment,
             first: Some(started),
             first_answer,
@@ -105,7 +105,7 @@ impl<'a> AcquireLoop<'a> {
                     failed.map_err(NotAcquired::Failed)?;
                     self.begin_another(wanted);
                 }
-                Ok(AttemptAnswer::Busy { .. }) if self.patience == BusyPolicy::None => {
+                Ok(AttemptAnswer::Busy { .. }) if self.busy_policy == BusyPolicy::None => {
                     return Err(NotAcquired::Failed(self.timed_out(None)));
                 }
                 Ok(AttemptAnswer::Busy { retry_after }) => {
@@ -135,7 +135,7 @@ impl<'a> AcquireLoop<'a> {
             engine, runtime, ..
         } = &self.attempt_guard;
         let (engine, runtime) = (*engine, runtime.clone());
-        let attempt = wanted.attempt(engine, self.options, self.patience);
+        let attempt = wanted.attempt(engine, self.options, self.busy_policy);
         self.attempt_guard = AttemptGuard::new(engine, attempt, runtime);
     }
 
@@ -227,7 +227,7 @@ impl<'a> AcquireLoop<'a> {
             true => Duration::MAX,
             false => attempt_guard.engine.limits.outage,
         });
-        let end = match (self.patience, self.give_up) {
+        let end = match (self.busy_policy, self.give_up) {
             (BusyPolicy::None, _) => sent,
             (BusyPolicy::Wait, Some(give_up)) => give_up.min(outage_ends),
             (BusyPolicy::Wait, None) => outage_ends,

@@ -27,12 +27,12 @@ impl Engine {
         self: &Arc<Self>,
         wanted: &AcquireRequest,
         options: &LockOptions,
-        patience: BusyPolicy,
+        busy_policy: BusyPolicy,
     ) -> Result<Hold, NotAcquired> {
         let started = ClockReading::now();
         let acquisition = Acquisition::start(&wanted.key, self.label, options, started.moment);
         let span = acquisition.span();
-        let result = match span.in_scope(|| self.begin(wanted, options, patience, started)) {
+        let result = match span.in_scope(|| self.begin(wanted, options, busy_policy, started)) {
             FirstStep::Over(result) => result,
             FirstStep::Wait(search) => search.instrument(span).await,
         };
@@ -69,14 +69,14 @@ impl Engine {
         self: &'a Arc<Self>,
         wanted: &'a AcquireRequest,
         options: &'a LockOptions,
-        patience: BusyPolicy,
+        busy_policy: BusyPolicy,
         started: ClockReading,
     ) -> FirstStep<'a> {
         let Some(runtime) = Runtime::current() else {
             return FirstStep::Over(Err(NotAcquired::Failed(Error::NoRuntime)));
         };
         self.backlog.adopt_orphans();
-        let attempt = wanted.attempt(self, options, patience);
+        let attempt = wanted.attempt(self, options, busy_policy);
         let mut attempt_guard = AttemptGuard::new(self, attempt, runtime);
         if self.is_closed() {
             return FirstStep::Over(Err(NotAcquired::Failed(attempt_guard.closed())));
@@ -88,7 +88,7 @@ impl Engine {
         {
             return FirstStep::Over(hold.map_err(NotAcquired::Failed));
         }
-        let mut search = AcquireLoop::new(attempt_guard, answer, options, patience, started);
+        let mut search = AcquireLoop::new(attempt_guard, answer, options, busy_policy, started);
         // The block owns the loop. As an argument of an async function, the loop would be in the future twice.
         FirstStep::Wait(Box::pin(async move { search.run(wanted).await }))
     }

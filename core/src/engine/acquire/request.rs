@@ -30,10 +30,10 @@ impl AcquireRequest {
         &self,
         engine: &Engine,
         options: &LockOptions,
-        patience: BusyPolicy,
+        busy_policy: BusyPolicy,
     ) -> Attempt {
         let owner = engine.backend().attempt_id().labelled(Some(engine.label));
-        let queue = patience == BusyPolicy::Wait;
+        let queue = busy_policy == BusyPolicy::Wait;
         let limit = engine.limits.command.min(options.ttl);
         Attempt::by(owner, self.key.clone(), options.lease_ttl(), queue)
             .in_mode(self.mode)

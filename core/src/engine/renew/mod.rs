@@ -49,19 +49,19 @@ pub(super) async fn renew_batch(
     limits: Limits,
     aligner: TickAligner,
 ) -> Vec<(Arc<Lease>, LeaseInstant)> {
-    let mut looks = Vec::with_capacity(batch.len());
+    let mut next_checks = Vec::with_capacity(batch.len());
     let mut turns = Vec::with_capacity(batch.len());
     for lease in &batch {
         // While a release or a manual renewal is in progress, no other command may be sent.
         match lease.command().try_lock() {
             // Check the lease again, because it may have ended since it became due.
             Ok(turn) if lease.validity().is_ok() => turns.push((lease, turn)),
-            Ok(_ended) => looks.push((Arc::clone(lease), LeaseInstant::now())),
-            Err(_busy) => looks.push((Arc::clone(lease), after_failure(lease))),
+            Ok(_ended) => next_checks.push((Arc::clone(lease), LeaseInstant::now())),
+            Err(_busy) => next_checks.push((Arc::clone(lease), after_failure(lease))),
         }
     }
     if turns.is_empty() {
-        return looks;
+        return next_checks;
     }
     let leases = turns.iter().map(|(lease, _)| &***lease);
     let limit = answer_limit(leases.clone(), limits);
@@ -69,16 +69,16 @@ pub(super) async fn renew_batch(
     let sent = LeaseInstant::now();
     let mut answers = ask(&*backend, &claims, limit).await.into_iter();
     for (lease, _turn) in turns {
-        let look = match apply(lease, sent, answers.next().unwrap_or_else(unanswered)) {
+        let next_check = match apply(lease, sent, answers.next().unwrap_or_else(unanswered)) {
             Ok(_) => aligner.after_success(lease, LeaseInstant::now()),
             Err(error) => {
                 events::renewal_failed(&lease.claim, &error);
                 after_failure(lease)
             }
         };
-        looks.push((Arc::clone(lease), look));
+        next_checks.push((Arc::clone(lease), next_check));
     }
-    looks
+    next_checks
 }
 
 pub(super) type RenewResult = Result<RenewAnswer, BackendError>;

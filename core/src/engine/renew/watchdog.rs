@@ -126,10 +126,10 @@ async fn watch(
             // In order, so that a run with paused time can be repeated exactly. The renewals in progress come first, so
             // that an alarm that is always due does not keep them from being sent.
             biased;
-            Some(looks) = under_way.next() => {
+            Some(next_checks) = under_way.next() => {
                 let mut queue = watch_state.queue.lock();
-                for (lease, look) in looks {
-                    queue.put_back(lease.claim.owner, look);
+                for (lease, next_check) in next_checks {
+                    queue.put_back(lease.claim.owner, next_check);
                 }
             }
             () = clock::at(alarm) => {}
@@ -155,8 +155,8 @@ impl WatchState {
     fn resume(&self) {
         let taken = self.queue.lock().taken();
         for lease in taken {
-            let look = renewal_timing::after_failure(&lease);
-            self.queue.lock().put_back(lease.claim.owner, look);
+            let next_check = renewal_timing::after_failure(&lease);
+            self.queue.lock().put_back(lease.claim.owner, next_check);
         }
     }
 

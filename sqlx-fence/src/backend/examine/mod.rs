@@ -9,6 +9,7 @@ pub(super) mod sqlite;
 
 use std::collections::HashMap;
 
+#[cfg(any(feature = "mysql", feature = "postgres"))]
 use leasehold::check::Finding;
 
 const EXCLUSION: &str = "exclusion";

@@ -95,26 +95,26 @@ impl Batcher {
     }
 
     /// Releases or cleans up in a batch. Resolves to `None` if the caller must send the request alone.
-    pub(super) fn leave(
+    pub(super) fn release(
         &self,
         node: &Arc<ServerClient>,
-        terms: ClientContext,
-        leave: ReleaseCommand,
+        context: ClientContext,
+        release: ReleaseCommand,
     ) -> impl Future<Output = Option<Result<ReleaseReply, BackendError>>> {
-        let put = |batch: &mut Batch, answer| batch.leaves.push(BatchItem::new(leave, answer));
-        reply(node, self.join(node, terms, Urgency::Some, put))
+        let put = |batch: &mut Batch, answer| batch.releases.push(BatchItem::new(release, answer));
+        reply(node, self.join(node, context, Urgency::Some, put))
     }
 
     /// Acquires in a batch. Resolves to `None` if the caller must send the request alone.
     pub(super) fn take(
         &self,
         node: &Arc<ServerClient>,
-        terms: ClientContext,
+        context: ClientContext,
         urgency: Urgency,
         take: AcquireCommand,
     ) -> impl Future<Output = Option<Result<AcquireReply, BackendError>>> {
         let put = |batch: &mut Batch, answer| batch.takes.push(BatchItem::new(take, answer));
-        reply(node, self.join(node, terms, urgency, put))
+        reply(node, self.join(node, context, urgency, put))
     }
 
     /// Adds a request to the pending ones. The future of a caller contains only the receiver of the reply, so it is
@@ -122,7 +122,7 @@ impl Batcher {
     fn join<A>(
         &self,
         node: &Arc<ServerClient>,
-        terms: ClientContext,
+        context: ClientContext,
         urgency: Urgency,
         put: impl FnOnce(&mut Batch, oneshot::Sender<ItemReply<A>>),
     ) -> Option<(oneshot::Receiver<ItemReply<A>>, InFlightMark)> {
@@ -135,7 +135,7 @@ impl Batcher {
         let put = |batch: &mut Batch| put(batch, answer);
         if let Some(what) = self.pending.put(runtime.id(), self.enough(urgency), put) {
             let sender = BatchSender::new(&self.pending, runtime.id(), what);
-            runtime.spawn(sender.run(Arc::clone(node), terms));
+            runtime.spawn(sender.run(Arc::clone(node), context));
         }
         Some((reply, under_way))
     }
@@ -228,13 +228,13 @@ impl BatchSender {
         what.map_or_else(Vec::new, |what| self.pending.take(self.runtime, what))
     }
 
-    async fn run(mut self, node: Arc<ServerClient>, terms: ClientContext) {
+    async fn run(mut self, node: Arc<ServerClient>, context: ClientContext) {
         if matches!(self.what, Some(FlushKind::All)) {
             after_the_others().await;
         }
         // The calls keep the order of the batches, so that earlier requests queue first.
         let calls = self.take().into_iter();
-        let sent = join_all(calls.map(|call| call.send(&node, &terms))).await;
+        let sent = join_all(calls.map(|call| call.send(&node, &context))).await;
         if sent.contains(&SendOutcome::Apart) {
             self.pending.is_disabled.store(true, Ordering::Relaxed);
         }
@@ -273,13 +273,13 @@ mod tests {
         let (pending, runtime) = (Arc::default(), Runtime::current().unwrap().id());
         let ask = |pending: &PendingBatches| {
             let (answer, reply) = oneshot::channel();
-            let leave = ReleaseCommand {
+            let release = ReleaseCommand {
                 key: Key::new("", "k").unwrap(),
                 owner: AttemptId::random(),
                 latest_expiry: 0,
                 named: None,
             };
-            let put = |batch: &mut Batch| batch.leaves.push(BatchItem::new(leave, answer));
+            let put = |batch: &mut Batch| batch.releases.push(BatchItem::new(release, answer));
             let what = pending.put(runtime, MOST, put);
             assert!(
                 matches!(what, Some(FlushKind::All)),

@@ -37,7 +37,7 @@ pub(super) struct BatchItem<R, A> {
 /// Requests that the client sends together.
 #[derive(Debug, Default)]
 pub(super) struct Batch {
-    pub(super) leaves: Vec<BatchItem<ReleaseCommand, ReleaseReply>>,
+    pub(super) releases: Vec<BatchItem<ReleaseCommand, ReleaseReply>>,
     pub(super) takes: Vec<BatchItem<AcquireCommand, AcquireReply>>,
 }
 
@@ -63,20 +63,24 @@ pub(super) enum SendOutcome {
 
 impl Batch {
     pub(super) fn len(&self) -> usize {
-        self.leaves.len() + self.takes.len()
+        self.releases.len() + self.takes.len()
     }
 
     /// Makes each caller send its request alone.
     pub(super) fn reject_all(self) {
-        for leave in self.leaves {
-            leave.tell(None);
+        for release in self.releases {
+            release.tell(None);
         }
         for take in self.takes {
             take.tell(None);
         }
     }
 
-    pub(super) async fn send(mut self, node: &ServerClient, terms: &ClientContext) -> SendOutcome {
+    pub(super) async fn send(
+        mut self,
+        node: &ServerClient,
+        context: &ClientContext,
+    ) -> SendOutcome {
         let ready = select! {
             ready = node.ready() => ready,
             () = self.all_given_up() => return SendOutcome::Replied,
@@ -86,36 +90,36 @@ impl Batch {
             return SendOutcome::Replied;
         }
         // A caller that has stopped waiting cleans up itself, so this does not send its request.
-        self.leaves.retain(|leave| !leave.answer.is_closed());
+        self.releases.retain(|release| !release.answer.is_closed());
         self.takes.retain(|take| !take.answer.is_closed());
         if self.len() < LEAST {
-            self.send_each(node, terms).await;
+            self.send_each(node, context).await;
             return SendOutcome::Replied;
         }
-        self.carry_out(node, terms).await
+        self.carry_out(node, context).await
     }
 
     /// Sends each request as its own command, in one write.
-    async fn send_each(self, node: &ServerClient, terms: &ClientContext) {
-        let leaves = self.leaves.into_iter().map(async |mut leave| {
-            let command = leave.request.alone(&terms.scripts, terms.names_all);
+    async fn send_each(self, node: &ServerClient, context: &ClientContext) {
+        let releases = self.releases.into_iter().map(async |mut release| {
+            let command = release.request.alone(&context.scripts, context.names_all);
             select! {
-                left = node.call(&command) => leave.tell(Some(left.and_then(reply::left))),
-                () = leave.answer.closed() => {}
+                left = node.call(&command) => release.tell(Some(left.and_then(reply::left))),
+                () = release.answer.closed() => {}
             }
         });
         let takes = self.takes.into_iter().map(async |mut take| {
-            let command = take.request.alone(terms);
+            let command = take.request.alone(context);
             select! {
                 taken = node.call(&command) => take.tell(Some(taken.and_then(reply::acquired))),
                 () = take.answer.closed() => {}
             }
         });
-        join(join_all(leaves), join_all(takes)).await;
+        join(join_all(releases), join_all(takes)).await;
     }
 
-    async fn carry_out(mut self, node: &ServerClient, terms: &ClientContext) -> SendOutcome {
-        let command = self.command(terms);
+    async fn carry_out(mut self, node: &ServerClient, context: &ClientContext) -> SendOutcome {
+        let command = self.command(context);
         let answer = select! {
             answer = node.call(&command) => answer,
             () = self.all_given_up() => return SendOutcome::Replied,
@@ -137,35 +141,35 @@ impl Batch {
 
     /// Waits until no caller waits for a reply.
     async fn all_given_up(&mut self) {
-        for leave in &mut self.leaves {
-            leave.answer.closed().await;
+        for release in &mut self.releases {
+            release.answer.closed().await;
         }
         for take in &mut self.takes {
             take.answer.closed().await;
         }
     }
 
-    fn command(&self, terms: &ClientContext) -> Cmd {
-        let (leaves, takes) = (self.leaves.len(), self.takes.len());
-        let keys = leaves * ReleaseCommand::KEYS + takes * AcquireCommand::KEYS;
+    fn command(&self, context: &ClientContext) -> Cmd {
+        let (releases, takes) = (self.releases.len(), self.takes.len());
+        let keys = releases * ReleaseCommand::KEYS + takes * AcquireCommand::KEYS;
         let arguments = 1
             + ClientContext::ARGUMENTS
-            + leaves * ReleaseCommand::ARGUMENTS
+            + releases * ReleaseCommand::ARGUMENTS
             + takes * AcquireCommand::ARGUMENTS;
-        let mut command = terms
+        let mut command = context
             .scripts
             .batch
             .begin(keys, arguments, 48 * (keys + arguments));
-        for leave in &self.leaves {
-            leave.request.add_keys(&mut command);
+        for release in &self.releases {
+            release.request.add_keys(&mut command);
         }
         for take in &self.takes {
             take.request.add_keys(&mut command);
         }
-        command.arg(leaves);
-        terms.add_arguments(&mut command);
-        for leave in &self.leaves {
-            leave.request.add_arguments(&mut command);
+        command.arg(releases);
+        context.add_arguments(&mut command);
+        for release in &self.releases {
+            release.request.add_arguments(&mut command);
         }
         for take in &self.takes {
             take.request.add_arguments(&mut command);
@@ -186,8 +190,8 @@ impl Batch {
 
     fn answer(self, now: &str, answers: Vec<Value>) {
         let mut answers = answers.into_iter();
-        for (leave, answer) in self.leaves.into_iter().zip(&mut answers) {
-            leave.tell(left(answer));
+        for (release, answer) in self.releases.into_iter().zip(&mut answers) {
+            release.tell(left(answer));
         }
         for (take, answer) in self.takes.into_iter().zip(answers) {
             take.tell(acquired(answer, now));
@@ -195,8 +199,8 @@ impl Batch {
     }
 
     fn fail(self, error: &Arc<BackendError>) {
-        for leave in self.leaves {
-            leave.tell(Some(Err(of_all(error))));
+        for release in self.releases {
+            release.tell(Some(Err(of_all(error))));
         }
         for take in self.takes {
             take.tell(Some(Err(of_all(error))));

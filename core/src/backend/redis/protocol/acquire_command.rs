@@ -65,9 +65,9 @@ impl AcquireCommand {
         self.mode == Mode::Exclusive && self.fair && self.handover.is_none() && !self.once
     }
 
-    pub(crate) fn alone(&self, terms: &ClientContext) -> Cmd {
-        let is_usual = self.is_plain() && !terms.heal;
-        let keys = match (terms.names_all, &self.handover) {
+    pub(crate) fn alone(&self, context: &ClientContext) -> Cmd {
+        let is_usual = self.is_plain() && !context.heal;
+        let keys = match (context.names_all, &self.handover) {
             _ if self.once => Self::KEYS + 3,
             (false, _) => Self::KEYS,
             (true, None) => Self::KEYS + 2,
@@ -80,16 +80,16 @@ impl AcquireCommand {
         };
         let bytes = keys * (self.key.full().len() + 16) + 256;
         let script = if self.once {
-            &terms.scripts.acquire_once
+            &context.scripts.acquire_once
         } else {
-            &terms.scripts.acquire
+            &context.scripts.acquire
         };
         let mut command = script.begin(keys, arguments, bytes);
         let mut companions = self.add_keys(&mut command);
         if self.once {
             command.arg(companions.leases()).arg(companions.shares());
             command.arg(companions.outcome());
-        } else if terms.names_all {
+        } else if context.names_all {
             command.arg(companions.leases()).arg(companions.shares());
             if let Some(handover) = &self.handover {
                 command.arg(companions.seal(handover.giver));
@@ -99,7 +99,7 @@ impl AcquireCommand {
         let mut buffer = AttemptId::buffer();
         command.arg(self.owner.written(&mut buffer));
         command.arg(millis_of(self.ttl)).arg(self.expiry);
-        command.arg(if self.queue { &*terms.channel } else { "" });
+        command.arg(if self.queue { &*context.channel } else { "" });
         if !is_usual {
             match (self.mode, self.fair) {
                 (Mode::Exclusive, false) => command.arg(UNFAIR),
@@ -109,7 +109,7 @@ impl AcquireCommand {
                 Some(handover) => command.arg(handover.giver.written_bare(&mut buffer)),
                 None => command.arg(""),
             };
-            command.arg(flag(terms.heal));
+            command.arg(flag(context.heal));
             if let Some(Handover { token, secret, .. }) = self.handover.as_deref() {
                 command.arg(format!("{token} {}", secret.reveal()));
             }
@@ -171,13 +171,16 @@ mod tests {
             (&taking_up, false, named.to_vec()),
             (&taking_up, true, [&named[..], &rest, &givers].concat()),
         ] {
-            let terms = ClientContext {
+            let context = ClientContext {
                 scripts: Arc::default(),
                 channel: "inbox".into(),
                 heal: false,
                 names_all,
             };
-            assert_eq!(keys_of(&AcquireCommand::of(attempt, 1).alone(&terms)), keys);
+            assert_eq!(
+                keys_of(&AcquireCommand::of(attempt, 1).alone(&context)),
+                keys
+            );
         }
     }
 }

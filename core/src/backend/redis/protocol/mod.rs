@@ -4,6 +4,7 @@ pub(crate) mod acquire_command;
 pub(crate) mod inspection;
 pub(crate) mod release_command;
 pub(crate) mod reply;
+pub(crate) mod server_clock;
 pub(crate) mod unanswered_requests;
 
 use std::borrow::Cow;

@@ -129,7 +129,7 @@ mod tests {
                 4,
             ),
         ] {
-            let leave = ReleaseCommand {
+            let release = ReleaseCommand {
                 key: Key::new("", "k").unwrap(),
                 owner,
                 latest_expiry,
@@ -138,7 +138,7 @@ mod tests {
                     expiry: None,
                 }),
             };
-            let call = leave.alone(&LockScripts::default(), names_all);
+            let call = release.alone(&LockScripts::default(), names_all);
             assert_eq!(keys_of(&call), keys);
             // The first three words are `EVALSHA`, the hash, and the number of keys.
             assert_eq!(call.args_iter().count(), 3 + keys.len() + arguments);

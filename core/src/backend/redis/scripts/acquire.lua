@@ -31,7 +31,7 @@ if not mine and previous_owner ~= '' then
   -- From here on the previous owner cannot release the lock, so a tombstone makes the server refuse duplicate requests
   -- of the previous owner.
   redis.call('PEXPIRE', lock, ttl_ms)
-  redis.call('SET', KEYS[7] or aux_key(queue, 'sealed:' .. previous_owner), '1', 'PX', COPIES_MS)
+  redis.call('SET', KEYS[7] or aux_key(queue, 'sealed:' .. previous_owner), '1', 'PX', REQUESTS_MS)
   redis.call('DEL', handover)
   mine = true
 end

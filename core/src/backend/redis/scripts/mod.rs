@@ -161,12 +161,12 @@ pub(crate) fn load<'a>(scripts: impl IntoIterator<Item = &'a Script>) -> Arc<Pip
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::redis::timing::{COPIES_LAST, GRANT_TTL, WAITER_LEASE};
+    use crate::backend::redis::timing::{GRANT_TTL, REQUESTS_LAST, WAITER_LEASE};
 
     #[test]
     fn constants_of_the_scripts_are_those_of_the_client() {
-        let [waiter, grant, copies] =
-            [WAITER_LEASE, GRANT_TTL, COPIES_LAST].map(|it| it.as_millis());
+        let [waiter, grant, requests] =
+            [WAITER_LEASE, GRANT_TTL, REQUESTS_LAST].map(|it| it.as_millis());
         for (fence_ttl, fence, step) in [
             (FENCE_TTL, "172800000", "1000000000"),
             (FENCE_TTL / 4, "43200000", "250000000"),
@@ -174,7 +174,7 @@ mod tests {
             (Duration::from_secs(1_000_000), "1000000000", "5787037037"),
         ] {
             let expected = format!(
-                "local WAITER_MS, GRANT_MS, FENCE_MS, COPIES_MS, FENCE_STEP = {waiter}, {grant}, '{fence}', '{copies}', {step}\n"
+                "local WAITER_MS, GRANT_MS, FENCE_MS, REQUESTS_MS, FENCE_STEP = {waiter}, {grant}, '{fence}', '{requests}', {step}\n"
             );
             assert_eq!(constants(fence_ttl), expected);
         }

@@ -1,6 +1,6 @@
 -- Records the outcome of the holder, releases its lock, and notifies all waiters, which then find the outcome. A caller
 -- that does not hold the lock under its token records nothing (no-revival).
-local owner, token, copies_until, keep_ms, outcome = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local owner, token, latest_expiry, keep_ms, outcome = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local kept, tombstone = KEYS[6], KEYS[7]
 local drawn = token .. ' ' .. owner
 
@@ -14,8 +14,8 @@ end
 redis.call('SET', kept, drawn .. ' ' .. outcome, 'PX', keep_ms)
 redis.call('DEL', lock)
 -- Duplicate acquires of this owner may still arrive, even after the outcome has expired (no-ghost).
-if copies_until > now then
-  redis.call('SET', tombstone, '1', 'PX', number(math.ceil((copies_until - now) / 1000) + 1))
+if latest_expiry > now then
+  redis.call('SET', tombstone, '1', 'PX', number(math.ceil((latest_expiry - now) / 1000) + 1))
 end
 for _, waiter in ipairs(redis.call('ZRANGE', queue, 0, -1)) do
   local inbox = string.match(redis.call('HGET', leases, waiter) or '', '^%d+ %S+ (.*)$')

@@ -14,8 +14,8 @@ end
 
 -- Duplicate requests without a reply may still arrive. A tombstone makes the server refuse these requests until they
 -- expire. The tombstone lasts a millisecond longer, because the server expires keys by another clock.
-if copies_until > now then
-  local tombstone_ms = math.ceil((copies_until - now) / 1000) + 1
+if latest_expiry > now then
+  local tombstone_ms = math.ceil((latest_expiry - now) / 1000) + 1
   local set = redis.pcall('SET', KEYS[4] or aux_key(queue, 'sealed:' .. string.sub(owner, 1, 36)), '1', 'PX', number(tombstone_ms))
   if type(set) == 'table' and set.err then
     return 'unsealed'

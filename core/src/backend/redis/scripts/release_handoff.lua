@@ -10,7 +10,7 @@ if successor_expiry then
   -- successor is behind them (in-order), and sends its own request. An abandoned attempt must not acquire the lock
   -- (no-ghost).
   local successor_tombstone = KEYS[7] or aux_key(queue, 'sealed:' .. string.sub(successor, 1, 36))
-  if copies_until == 0 and redis.call('EXISTS', queue, successor_tombstone) == 0 then
+  if latest_expiry == 0 and redis.call('EXISTS', queue, successor_tombstone) == 0 then
     local found = redis.call('MGET', lock, fence)
     local now, now_text = time()
     local token = found[2] and now < successor_expiry and next_token(found[2], now, now_text)
@@ -25,7 +25,7 @@ if successor_expiry then
   successor = nil
 end
 
-if successor and copies_until == 0 and redis.call('ZRANGE', queue, 0, 0)[1] == successor then
+if successor and latest_expiry == 0 and redis.call('ZRANGE', queue, 0, 0)[1] == successor then
   local leases = KEYS[5] or aux_key(queue, 'leases')
   local found = redis.call('MGET', lock, fence)
   local now, now_text = time()

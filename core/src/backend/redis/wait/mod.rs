@@ -1,6 +1,7 @@
 //! The waiters of this process: queues, notifications, and hand-offs inside the process.
 
 pub(crate) mod local_queue;
+mod registered_waiters;
 pub(crate) mod release_in_flight;
 pub(crate) mod waiter_registry;
 

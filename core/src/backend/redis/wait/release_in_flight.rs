@@ -10,7 +10,7 @@ use super::local_queue::{Event, LocalGrant, ReleaseEnd};
 use super::waiter_registry::WaiterRegistry;
 use crate::backend::redis::protocol::release_command::Successor;
 use crate::backend::redis::protocol::reply::HandoffOutcome;
-use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
+use crate::backend::redis::protocol::server_clock::ServerClock;
 use crate::clock::LeaseInstant;
 use crate::{AttemptId, Key};
 
@@ -18,7 +18,6 @@ use crate::{AttemptId, Key};
 #[derive(Debug)]
 pub(crate) struct ReleaseInFlight<'a> {
     waiters: &'a WaiterRegistry,
-    copies: &'a UnansweredRequests,
     key: &'a Key,
     successor: Option<Successor>,
     sent: LeaseInstant,
@@ -31,18 +30,17 @@ impl<'a> ReleaseInFlight<'a> {
     /// request for a waiter.
     pub(crate) fn begin(
         waiters: &'a WaiterRegistry,
-        copies: &'a UnansweredRequests,
+        server_clock: &ServerClock,
         key: &'a Key,
         owner: AttemptId,
         latest_expiry: u64,
     ) -> Self {
         let sent = LeaseInstant::now();
-        let expiry = copies.expiry_at(sent).filter(|_| latest_expiry == 0);
+        let expiry = server_clock.expiry_at(sent).filter(|_| latest_expiry == 0);
         let interruptions = waiters.interruptions();
-        let begun = waiters.apply(Some(copies), key, Event::ReleaseBegins(owner, expiry));
+        let begun = waiters.apply(key, Event::ReleaseBegins(owner, expiry));
         Self {
             waiters,
-            copies,
             key,
             successor: begun.successor,
             sent,
@@ -69,7 +67,7 @@ impl<'a> ReleaseInFlight<'a> {
     fn end(&mut self, end: ReleaseEnd) {
         if let Some(successor) = self.successor.take() {
             let event = Event::ReleaseEnds(successor, end);
-            self.waiters.apply(Some(self.copies), self.key, event);
+            self.waiters.apply(self.key, event);
         }
     }
 }
@@ -83,12 +81,15 @@ impl Drop for ReleaseInFlight<'_> {
 #[cfg(test)]
 mod tests {
     use std::pin::pin;
+    use std::sync::Arc;
 
     use futures_util::{FutureExt, poll};
     use tokio::time::advance;
 
     use super::*;
     use crate::FencingToken;
+    use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
+    use crate::backend::redis::timing::REQUESTS_LAST;
     use crate::backend::redis::wait::local_queue::{Arrival, PARKED_FOR};
 
     const PARKED: Arrival = Arrival {
@@ -104,53 +105,56 @@ mod tests {
         [(); N].map(|()| AttemptId::random())
     }
 
-    fn copies() -> UnansweredRequests {
-        let copies = UnansweredRequests::new();
-        copies.observe_time(LeaseInstant::now(), 1_000_000);
-        copies
+    fn server_clock() -> ServerClock {
+        let clock = ServerClock::new(REQUESTS_LAST);
+        clock.observe(LeaseInstant::now(), 1_000_000);
+        clock
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_reply_to_a_release_grants_the_lock_to_the_named_waiter() {
-        let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
+        let (waiters, clock, key) = (WaiterRegistry::new(), server_clock(), key());
         let [holder, waiter] = owners();
         waiters.acquired(&key, holder);
-        let mut parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
+        let unanswered = Arc::<UnansweredRequests>::default();
+        let mut parked = waiters.arrive(Some(Arc::clone(&unanswered)), &key, waiter, PARKED);
         let mut granted = pin!(parked.granted());
         assert!(poll!(&mut granted).is_pending());
-        let release = ReleaseInFlight::begin(&waiters, &copies, &key, holder, 0);
+        let release = ReleaseInFlight::begin(&waiters, &clock, &key, holder, 0);
         assert_eq!(release.successor().unwrap().owner, waiter);
         advance(PARKED_FOR).await;
         assert!(poll!(&mut granted).is_pending());
         let token = FencingToken::try_from(7).unwrap();
         release.answered(HandoffOutcome::Passed(token));
         assert_eq!(granted.now_or_never().unwrap().unwrap().token, token);
-        assert_eq!(copies.latest_expiry(waiter), 0, "it was answered");
+        assert_eq!(unanswered.latest_expiry(), 0, "it was answered");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_release_without_a_reply_is_noted_before_its_waiter_requests() {
-        let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
+        let (waiters, clock, key) = (WaiterRegistry::new(), server_clock(), key());
         let [holder, waiter] = owners();
         waiters.acquired(&key, holder);
-        let mut parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
+        let unanswered = Arc::<UnansweredRequests>::default();
+        let mut parked = waiters.arrive(Some(Arc::clone(&unanswered)), &key, waiter, PARKED);
         let mut granted = pin!(parked.granted());
         assert!(poll!(&mut granted).is_pending());
-        let release = ReleaseInFlight::begin(&waiters, &copies, &key, holder, 0);
+        let release = ReleaseInFlight::begin(&waiters, &clock, &key, holder, 0);
         let expiry = release.successor().unwrap().expiry;
         drop(release);
         assert!(granted.now_or_never().unwrap().is_none());
-        assert_eq!(Some(copies.latest_expiry(waiter)), expiry);
+        assert_eq!(Some(unanswered.latest_expiry()), expiry);
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_grant_has_the_interruption_count_of_its_connection() {
-        let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
+        let (waiters, clock, key) = (WaiterRegistry::new(), server_clock(), key());
         let [holder, waiter] = owners();
         waiters.interruption();
         waiters.acquired(&key, holder);
-        let mut parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
-        let release = ReleaseInFlight::begin(&waiters, &copies, &key, holder, 0);
+        let unanswered = Arc::<UnansweredRequests>::default();
+        let mut parked = waiters.arrive(Some(Arc::clone(&unanswered)), &key, waiter, PARKED);
+        let release = ReleaseInFlight::begin(&waiters, &clock, &key, holder, 0);
         waiters.interruption();
         let token = FencingToken::try_from(7).unwrap();
         release.answered(HandoffOutcome::Passed(token));
@@ -160,11 +164,11 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_release_with_possible_duplicate_requests_names_no_waiter() {
-        let (waiters, copies, key) = (WaiterRegistry::new(), copies(), key());
+        let (waiters, clock, key) = (WaiterRegistry::new(), server_clock(), key());
         let [holder, waiter] = owners();
         waiters.acquired(&key, holder);
-        let _parked = waiters.arrive(Some(&copies), &key, waiter, PARKED);
-        let release = ReleaseInFlight::begin(&waiters, &copies, &key, holder, 1);
+        let _parked = waiters.arrive(None, &key, waiter, PARKED);
+        let release = ReleaseInFlight::begin(&waiters, &clock, &key, holder, 1);
         assert!(release.successor().is_none());
     }
 }

@@ -1,6 +1,5 @@
 //! The waiters of this process: a queue for each key, their notifications, and the futures that wait.
 
-use std::collections::hash_map::{Entry, HashMap};
 use std::mem;
 use std::sync::Arc;
 
@@ -11,17 +10,10 @@ use tokio::sync::watch;
 
 use super::WakeUps;
 use super::local_queue::{Arrival, Effects, Event, LocalGrant, LocalQueue, Step, Wake};
-use crate::attempt_id::AttemptMap;
+use super::registered_waiters::RegisteredWaiters;
 use crate::backend::interruptions;
 use crate::backend::redis::protocol::unanswered_requests::UnansweredRequests;
-use crate::clock::LeaseInstant;
 use crate::{AttemptId, Key, runtime};
-
-/// Records requests that may still arrive. Redlock does not need this, because it does not have local hand-offs.
-type Copies<'a> = Option<&'a UnansweredRequests>;
-
-/// The smallest number of queues and waiters at which the client removes unused entries.
-const MANY: usize = 128;
 
 /// The waiters of this client, and the channel on which the server notifies them. All locks use one channel.
 #[derive(Debug, Clone)]
@@ -31,16 +23,6 @@ pub(crate) struct WaiterRegistry {
     sharded: bool,
     registered: Arc<Mutex<RegisteredWaiters>>,
     interruptions: watch::Sender<u64>,
-}
-
-#[derive(Debug, Default)]
-struct RegisteredWaiters {
-    queues: HashMap<Key, LocalQueue>,
-    wake_ups: AttemptMap<Arc<WakeUps>>,
-    /// The waiters to wake after unlocking the mutex.
-    woken: Vec<(Arc<WakeUps>, Wake)>,
-    /// The number of queues and waiters at which the client removes unused entries.
-    many: usize,
 }
 
 impl WaiterRegistry {
@@ -81,16 +63,16 @@ impl WaiterRegistry {
     }
 
     /// Registers `owner` before the client sends its request, because a notification may arrive before the reply. If a
-    /// release contains a request for this waiter and has no reply, this records the request in `copies`.
+    /// release contains a request for this waiter and has no reply, this records the request in `unanswered`.
     pub(crate) fn arrive<'a>(
         &'a self,
-        copies: Copies<'a>,
+        unanswered: Option<Arc<UnansweredRequests>>,
         key: &'a Key,
         owner: AttemptId,
         arrival: Arrival,
     ) -> Registration<'a> {
         let events = [Event::Arrives(owner, arrival), Event::AttemptDropped(owner)];
-        self.register(copies, key, owner, events)
+        self.register(unanswered, key, owner, events)
     }
 
     /// Registers a future of a waiter that waits until it is woken.
@@ -101,18 +83,27 @@ impl WaiterRegistry {
 
     fn register<'a>(
         &'a self,
-        copies: Copies<'a>,
+        unanswered: Option<Arc<UnansweredRequests>>,
         key: &'a Key,
         owner: AttemptId,
         [begins, ends]: [Event; 2],
     ) -> Registration<'a> {
         let (step, wake_ups) = self.update(|registered| {
-            let step = registered.apply(copies, key, begins).step;
-            (step, registered.wake_ups.get(&owner).cloned())
+            let step = registered.apply(key, begins).step;
+            let waiter = match begins {
+                Event::Arrives(..) => Some(registered.waiters.entry(owner).or_default()),
+                _ => registered.waiters.get_mut(&owner),
+            };
+            let wake_ups = waiter.map(|waiter| {
+                if unanswered.is_some() {
+                    waiter.unanswered = unanswered;
+                }
+                Arc::clone(&waiter.wake_ups)
+            });
+            (step, wake_ups)
         });
         Registration {
             waiters: self,
-            copies,
             key,
             owner,
             wake_ups: wake_ups.unwrap_or_default(),
@@ -123,11 +114,13 @@ impl WaiterRegistry {
 
     /// Records that the server granted the lock to an attempt without a wait.
     pub(crate) fn acquired(&self, key: &Key, owner: AttemptId) {
-        self.apply(None, key, Event::Acquired(owner));
+        self.apply(key, Event::Acquired(owner));
     }
 
     pub(crate) fn wake_ups(&self, owner: AttemptId) -> Option<Arc<WakeUps>> {
-        self.registered.lock().wake_ups.get(&owner).cloned()
+        let registered = self.registered.lock();
+        let waiter = registered.waiters.get(&owner);
+        waiter.map(|it| Arc::clone(&it.wake_ups))
     }
 
     /// Makes a waiter poll.
@@ -139,8 +132,8 @@ impl WaiterRegistry {
 
     /// Removes the owner from the queue of `key`.
     #[cfg(any(test, feature = "redlock"))]
-    pub(crate) fn leave(&self, key: &Key, owner: AttemptId) {
-        self.apply(None, key, Event::AttemptDropped(owner));
+    pub(crate) fn remove(&self, key: &Key, owner: AttemptId) {
+        self.apply(key, Event::AttemptDropped(owner));
     }
 
     /// Returns whether `owner` is the first waiter of this process for `key`. Ignores a waiter to which a release has
@@ -179,8 +172,8 @@ impl WaiterRegistry {
         interruptions::more_than(seen, &self.interruptions).await
     }
 
-    pub(super) fn apply(&self, copies: Copies<'_>, key: &Key, event: Event) -> Effects {
-        self.update(|registered| registered.apply(copies, key, event))
+    pub(super) fn apply(&self, key: &Key, event: Event) -> Effects {
+        self.update(|registered| registered.apply(key, event))
     }
 
     fn update<T>(&self, change: impl FnOnce(&mut RegisteredWaiters) -> T) -> T {
@@ -192,65 +185,6 @@ impl WaiterRegistry {
             wake_ups.wake(wake);
         }
         outcome
-    }
-}
-
-impl RegisteredWaiters {
-    fn apply(&mut self, copies: Copies<'_>, key: &Key, event: Event) -> Effects {
-        let now = LeaseInstant::now();
-        // There may be many waiters, so this does not run for each event.
-        if self.len() >= self.many {
-            self.apply_to_all(Event::ForgetAbandoned);
-            self.many = MANY.max(self.len() * 2);
-        }
-        let effects = match self.queues.entry(key.clone()) {
-            Entry::Occupied(mut entry) => {
-                let effects = entry.get_mut().apply(now, event);
-                if entry.get().is_empty() {
-                    entry.remove();
-                }
-                effects
-            }
-            Entry::Vacant(entry) => {
-                let mut queue = LocalQueue::default();
-                let effects = queue.apply(now, event);
-                if !queue.is_empty() {
-                    entry.insert(queue);
-                }
-                effects
-            }
-        };
-        self.carry_out(&effects, copies);
-        if let Event::Arrives(owner, _) = event {
-            self.wake_ups.entry(owner).or_default();
-        }
-        effects
-    }
-
-    fn len(&self) -> usize {
-        self.queues.len() + self.wake_ups.len()
-    }
-
-    fn apply_to_all(&mut self, event: Event) {
-        let (now, mut queues) = (LeaseInstant::now(), mem::take(&mut self.queues));
-        queues.retain(|_, queue| {
-            self.carry_out(&queue.apply(now, event), None);
-            !queue.is_empty()
-        });
-        self.queues = queues;
-    }
-
-    fn carry_out(&mut self, effects: &Effects, copies: Copies<'_>) {
-        if let (Some((owner, expiry)), Some(copies)) = (effects.note, copies) {
-            drop(copies.sending(owner, expiry));
-        }
-        for (owner, wake) in &effects.wake {
-            let wake_ups = self.wake_ups.get(owner).cloned();
-            self.woken.extend(wake_ups.map(|it| (it, *wake)));
-        }
-        for owner in &effects.left {
-            self.wake_ups.remove(owner);
-        }
     }
 }
 
@@ -275,7 +209,6 @@ impl AsyncPushSender for WaiterRegistry {
 #[derive(Debug)]
 pub(crate) struct Registration<'a> {
     waiters: &'a WaiterRegistry,
-    copies: Copies<'a>,
     key: &'a Key,
     owner: AttemptId,
     pub(crate) wake_ups: Arc<WakeUps>,
@@ -312,7 +245,7 @@ impl Registration<'_> {
     }
 
     fn apply(&self, event: Event) -> Effects {
-        self.waiters.apply(self.copies, self.key, event)
+        self.waiters.apply(self.key, event)
     }
 }
 
@@ -333,6 +266,8 @@ mod tests {
     use super::*;
     use crate::backend::redis::timing::WAITER_LEASE;
     use crate::backend::redis::wait::local_queue::PARKED_FOR;
+    use crate::backend::redis::wait::registered_waiters::MANY;
+    use crate::clock::LeaseInstant;
 
     const PARKED: Arrival = Arrival {
         can_be_named: false,
@@ -355,12 +290,12 @@ mod tests {
         };
         assert_eq!(first(), [true, false, false]);
         assert_eq!(behind(), [false, true, true]);
-        waiters.leave(&key, owners[2]);
+        waiters.remove(&key, owners[2]);
         assert!(!promoted(owners[0]) && !promoted(owners[1]));
-        waiters.leave(&key, owners[0]);
+        waiters.remove(&key, owners[0]);
         assert_eq!(first(), [false, true, false]);
         assert!(promoted(owners[1]));
-        waiters.leave(&key, owners[1]);
+        waiters.remove(&key, owners[1]);
         assert_eq!(waiters.registered.lock().len(), 0);
     }
 

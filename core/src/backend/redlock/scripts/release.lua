@@ -1,5 +1,5 @@
 -- Releases or cleans up: ends the lock of the round on this node, and the position of its waiter. The last token stays.
-local round, waiter, copies_until = ARGV[1], ARGV[2], tonumber(ARGV[5])
+local round, waiter, latest_expiry = ARGV[1], ARGV[2], tonumber(ARGV[5])
 local notified_lease_ms, reserved_ms = tonumber(ARGV[3]), tonumber(ARGV[4])
 
 -- A node without free memory refuses neither the first write nor later writes.
@@ -20,8 +20,8 @@ end
 
 -- Duplicate requests without a reply may still arrive. A tombstone makes the node refuse these requests until they
 -- expire. The tombstone lasts a millisecond longer, because the node expires keys by another clock.
-if copies_until > now then
-  local tombstone_ms = math.ceil((copies_until - now) / 1000) + 1
+if latest_expiry > now then
+  local tombstone_ms = math.ceil((latest_expiry - now) / 1000) + 1
   local set = redis.pcall('SET', tombstone, '1', 'PX', number(tombstone_ms))
   if type(set) == 'table' and set.err then
     return 'unsealed'

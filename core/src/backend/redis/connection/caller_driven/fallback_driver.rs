@@ -15,7 +15,7 @@ use crate::runtime::sleep;
 pub(super) struct FallbackDriver {
     shared: Arc<SharedDriveState>,
     /// The shortest time within which a woken caller must poll. The longest time is twice this time.
-    patience: Duration,
+    fallback_after: Duration,
     /// The timer of the next check. The timer is set while the connection wakes callers instead of the fallback driver,
     /// and until the check after that.
     watch: Option<Pin<Box<Sleep>>>,
@@ -23,10 +23,10 @@ pub(super) struct FallbackDriver {
 }
 
 impl FallbackDriver {
-    pub(super) fn of(shared: &Arc<SharedDriveState>, patience: Duration) -> Self {
+    pub(super) fn of(shared: &Arc<SharedDriveState>, fallback_after: Duration) -> Self {
         Self {
             shared: Arc::clone(shared),
-            patience,
+            fallback_after,
             watch: None,
             last: ReaderSnapshot::default(),
         }
@@ -51,7 +51,7 @@ impl FallbackDriver {
                 return Poll::Pending;
             }
             if self.watch.is_none() {
-                self.watch = sleep(self.patience).map(Box::pin);
+                self.watch = sleep(self.fallback_after).map(Box::pin);
             }
             if let Some(watch) = &mut self.watch
                 && watch.as_mut().poll(context).is_pending()

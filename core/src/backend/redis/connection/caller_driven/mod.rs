@@ -32,15 +32,15 @@ pub(crate) struct Driver {
 
 impl Driver {
     /// Drives `exchange`, the future of a connection, in this runtime. A woken caller must poll within a time between
-    /// `patience` and twice `patience`.
+    /// `fallback_after` and twice `fallback_after`.
     pub(crate) fn start(
         runtime: &Runtime,
-        patience: Duration,
+        fallback_after: Duration,
         exchange: impl Future<Output = ()> + Send + 'static,
     ) -> Self {
         // The caller must read for others even if the caller has used up its cooperative budget.
         let shared = SharedDriveState::new(Box::pin(unconstrained(exchange)));
-        let fallback = runtime.spawn(FallbackDriver::of(&shared, patience).run());
+        let fallback = runtime.spawn(FallbackDriver::of(&shared, fallback_after).run());
         Self {
             shared,
             fallback: fallback.abort_handle(),
@@ -95,17 +95,17 @@ mod tests {
     }
 
     impl TestConnection {
-        fn open(runtime: &Runtime, patience: Duration) -> Self {
+        fn open(runtime: &Runtime, fallback_after: Duration) -> Self {
             let (asked, mut pick_query_nodes) =
                 mpsc::unbounded_channel::<oneshot::Sender<ReaderTask>>();
             let (server, mut said) = mpsc::unbounded_channel::<()>();
-            let (mut owed, mut words) = (VecDeque::new(), 0);
+            let (mut unanswered, mut words) = (VecDeque::new(), 0);
             let exchange = poll_fn(move |context| {
                 while let Poll::Ready(question) = pick_query_nodes.poll_recv(context) {
                     let Some(question) = question else {
                         return Poll::Ready(());
                     };
-                    owed.push_back(question);
+                    unanswered.push_back(question);
                 }
                 while let Poll::Ready(word) = said.poll_recv(context) {
                     if word.is_none() {
@@ -113,21 +113,21 @@ mod tests {
                     }
                     words += 1;
                 }
-                for question in owed.drain(..words.min(owed.len())) {
+                for question in unanswered.drain(..words.min(unanswered.len())) {
                     let _given_up = question.send(try_id());
                     words -= 1;
                 }
                 Poll::Pending
             });
             Self {
-                driver: Driver::start(runtime, patience, exchange),
+                driver: Driver::start(runtime, fallback_after, exchange),
                 asked,
                 server,
             }
         }
 
-        async fn here(patience: Duration) -> Arc<Self> {
-            let here = Self::open(&Runtime::current().unwrap(), patience);
+        async fn here(fallback_after: Duration) -> Arc<Self> {
+            let here = Self::open(&Runtime::current().unwrap(), fallback_after);
             // The runtime polls the fallback driver before the test begins.
             tokio::task::yield_now().await;
             Arc::new(here)
