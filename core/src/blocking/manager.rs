@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::blocking_runtime::BlockingRuntime;
 use super::{Lock, RwLock};
-use crate::Error;
+use crate::backend::Backend;
 use crate::lock::kind::Permits;
+use crate::{Error, LockManagerBuilder};
 
 /// Creates locks with methods that block the calling thread.
 ///
@@ -35,9 +36,30 @@ impl LockManager {
     /// Returns [`Error::Connect`] if the connection fails. Returns [`Error::Blocking`] if the thread cannot be started,
     /// or inside an async runtime.
     pub fn connect(url: &str) -> Result<Self, Error> {
-        let runtime = BlockingRuntime::start()?;
-        let locks = runtime.block_on(crate::LockManager::connect(url))??;
-        Ok(Self { locks, runtime })
+        Self::builder().connect(url)
+    }
+
+    /// Returns a builder, which sets the options of a manager.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # fn main() -> Result<(), leasehold::Error> {
+    /// use leasehold::backend::InProcess;
+    /// use leasehold::blocking::LockManager;
+    ///
+    /// // The prefix must be the same in all programs that lock the same keys.
+    /// let backend = InProcess::new();
+    /// let locks = LockManager::builder().prefix("shop:").build(backend.clone())?;
+    /// let guard = locks.lock("order:42").acquire()?;
+    /// let others = LockManager::builder().prefix("shop:").build(backend)?;
+    /// assert!(others.lock("order:42").try_acquire()?.is_none());
+    /// guard.release()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn builder() -> LockManagerBuilder<Self> {
+        LockManagerBuilder::new()
     }
 
     /// Creates a manager from an async manager. Both managers share locks and options.
@@ -77,5 +99,40 @@ impl LockManager {
     /// inside an async runtime.
     pub fn shutdown(&self) -> Result<(), Error> {
         self.runtime.block_on(self.locks.shutdown())?
+    }
+}
+
+impl LockManagerBuilder<LockManager> {
+    /// Creates the manager on a backend.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the async [`build`](crate::LockManagerBuilder::build), and [`Error::Blocking`] if the thread
+    /// cannot be started.
+    pub fn build(self, backend: impl Backend) -> Result<LockManager, Error> {
+        LockManager::new(self.of_other::<crate::LockManager>().build(backend)?)
+    }
+
+    /// Connects to the backend at a URL, and creates the manager on that backend.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the async [`connect`](crate::LockManagerBuilder::connect). Returns [`Error::Blocking`] if the
+    /// thread cannot be started, or inside an async runtime.
+    pub fn connect(self, url: &str) -> Result<LockManager, Error> {
+        let runtime = BlockingRuntime::start()?;
+        let builder = self.of_other::<crate::LockManager>();
+        let locks = runtime.block_on(builder.connect(url))??;
+        Ok(LockManager { locks, runtime })
+    }
+
+    /// Creates a manager that connects to the backend at a URL with its first operation: see the async
+    /// [`connect_lazily`](crate::LockManagerBuilder::connect_lazily).
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of the async `connect_lazily`, and [`Error::Blocking`] if the thread cannot be started.
+    pub fn connect_lazily(self, url: &str) -> Result<LockManager, Error> {
+        LockManager::new(self.of_other::<crate::LockManager>().connect_lazily(url)?)
     }
 }

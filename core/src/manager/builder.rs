@@ -1,5 +1,6 @@
 //! Builds a lock manager.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,30 +45,38 @@ use crate::{Error, Key, label};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// The builder of [`blocking::LockManager`](crate::blocking::LockManager) has the same options.
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until `build` or `connect`"]
-pub struct LockManagerBuilder {
+pub struct LockManagerBuilder<M = LockManager> {
     prefix: String,
     limits: Limits,
     defaults: LockOptions,
     label: Option<String>,
     connect_retry: Duration,
+    manager: PhantomData<fn() -> M>,
 }
 
 impl LockManager {
     /// Returns a builder, which sets the options of a manager.
     pub fn builder() -> LockManagerBuilder {
-        LockManagerBuilder {
+        LockManagerBuilder::new()
+    }
+}
+
+impl<M> LockManagerBuilder<M> {
+    pub(crate) fn new() -> Self {
+        Self {
             prefix: DEFAULT_PREFIX.to_owned(),
             limits: Limits::default(),
             defaults: LockOptions::default(),
             label: None,
             connect_retry: Duration::ZERO,
+            manager: PhantomData,
         }
     }
-}
 
-impl LockManagerBuilder {
     /// Sets the default TTL.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.defaults.ttl = ttl;
@@ -163,6 +172,21 @@ impl LockManagerBuilder {
         self
     }
 
+    /// Returns a builder of another manager with the same options.
+    #[cfg(feature = "blocking")]
+    pub(crate) fn of_other<N>(self) -> LockManagerBuilder<N> {
+        LockManagerBuilder {
+            prefix: self.prefix,
+            limits: self.limits,
+            defaults: self.defaults,
+            label: self.label,
+            connect_retry: self.connect_retry,
+            manager: PhantomData,
+        }
+    }
+}
+
+impl LockManagerBuilder {
     /// Creates the manager on a backend.
     ///
     /// # Errors

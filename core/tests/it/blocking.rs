@@ -5,6 +5,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use leasehold::backend::InProcess;
 use leasehold::blocking::{BlockingError, LockManager};
 use leasehold::{EndReason, Error};
 
@@ -20,6 +21,26 @@ fn a_lease_is_renewed_while_the_thread_blocks() {
     guard.release().unwrap();
     assert!(locks.lock("k").try_acquire().unwrap().is_some());
     locks.shutdown().unwrap();
+}
+
+#[test]
+fn managers_of_a_builder_have_its_options() {
+    let backend = InProcess::new();
+    let ttl = Duration::from_secs(7);
+    let builder = |prefix: &str| LockManager::builder().prefix(prefix).ttl(ttl);
+    let [here, there, elsewhere] =
+        ["shop:", "shop:", "lock:"].map(|prefix| builder(prefix).build(backend.clone()).unwrap());
+    let guard = here.lock("k").acquire().unwrap();
+    let left = guard.valid_for();
+    assert!(left <= ttl && left > ttl / 2, "{left:?}");
+    assert!(there.lock("k").try_acquire().unwrap().is_none());
+    assert!(elsewhere.lock("k").try_acquire().unwrap().is_some());
+    for refused in [
+        builder("shop:").connect("nothing://here"),
+        builder("shop:").connect_lazily("nothing://here"),
+    ] {
+        assert!(matches!(refused, Err(Error::Connect(_))), "{refused:?}");
+    }
 }
 
 #[test]

@@ -112,6 +112,34 @@ impl Election {
         self
     }
 
+    /// Sets the longest time of a term: see [`Lock::max_hold`]. The candidate then campaigns again, behind the candidates that
+    /// wait. The default is the manager's `max_hold`, or no limit.
+    pub fn max_hold(mut self, max_hold: Duration) -> Self {
+        self.lock = self.lock.max_hold(max_hold);
+        self
+    }
+
+    /// Sets the name of the election in metrics and spans: see [`Lock::name`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), leasehold::Error> {
+    /// use std::time::Duration;
+    /// use leasehold::LockManager;
+    ///
+    /// let locks = LockManager::in_process();
+    /// let election = locks.election("reports").name("reports").max_hold(Duration::from_secs(3600));
+    /// election.campaign(async |_leader| Ok::<_, leasehold::Error>(())).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.lock = self.lock.name(name);
+        self
+    }
+
     /// Sets how often [`observe`](Self::observe) polls the backend: every second by default, at least 1 ms.
     pub const fn poll_interval(mut self, interval: Duration) -> Self {
         self.poll_interval = interval;
@@ -138,7 +166,7 @@ impl Election {
     ///
     /// While the backend fails temporarily, the campaign retries its request, even longer than the manager's backend
     /// retry timeout. The pauses increase from 10 ms to 1 s. Each failed request emits the event
-    /// `leasehold.attempt_failed`. The manager's `wait` does not apply. Its `max_hold` applies to each term.
+    /// `leasehold.attempt_failed`. The manager's `wait` does not apply.
     ///
     /// # Errors
     ///

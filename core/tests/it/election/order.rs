@@ -75,6 +75,21 @@ async fn the_max_hold_of_a_manager_ends_each_term() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_max_hold_of_an_election_applies_to_its_candidate_only() {
+    let hour = Duration::from_secs(3600);
+    let world = Arc::new(World::new());
+    let short = election(&world.manager()).max_hold(hour);
+    let first = world.candidate(&short, "a");
+    settle().await;
+    let second = world.candidate(&election(&world.manager()), "b");
+    sleep(hour * 3).await;
+    let expected = ["a leads", "a stops", "release", "b leads"];
+    assert_eq!(world.log.take(), expected);
+    first.abort();
+    second.abort();
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_campaign_waits_longer_than_the_wait_of_its_manager() {
     let world = World::new();
     let locks = LockManager::builder().wait(Duration::from_secs(1));
