@@ -119,12 +119,13 @@ impl Attempt {
         self
     }
 
-    /// Returns what the backend keeps in this process for this attempt. The first call creates the value with `new`. All
-    /// later calls return the same value, also for the attempt's claims, and for copies that were made after the first
-    /// call. The value is dropped with the last of them, so a backend does not need a map of its attempts, or a rule when to
-    /// forget one.
+    /// Returns what the backend keeps in this process for this attempt. The first call creates the value with `new`, and
+    /// later calls with the same type return the same value, also for copies of the attempt, and for claims that were made
+    /// after the first call. The value is dropped with the last of them, so a backend does not need a map of its attempts, or
+    /// a rule when to forget one.
     ///
-    /// A backend must call this with one type only.
+    /// Use a type of your own. A backend that passes attempts to several backends of one type must create an attempt for each
+    /// of them, because they would share their values.
     ///
     /// # Examples
     ///
@@ -158,7 +159,7 @@ impl Attempt {
             token,
             mode: self.mode,
             name: self.name,
-            state: self.state.clone(),
+            state: self.state.of_claim(),
         }
     }
 }

@@ -210,8 +210,8 @@ mod tests {
             let acquire = engine.acquire(&wanted, &options, BusyPolicy::Wait);
             let hold = acquire.await.unwrap();
             assert_eq!(engine.watched().len(), 1);
-            let mut record = PendingRelease::take(&engine, &hold.lease).unwrap();
-            record.send().await.unwrap();
+            let mut release = PendingRelease::take(&engine, &hold.lease).unwrap();
+            release.send().await.unwrap();
             assert_eq!(engine.watched().len(), 0);
         }
     }

@@ -209,6 +209,7 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
             None => None,
             Some(expiry) => match self.take(attempt, expiry).await? {
                 Taken::Token(token) => {
+                    kept.stop_waiting();
                     return Ok(AttemptAnswer::Granted {
                         token,
                         lease: attempt.ttl,
@@ -219,10 +220,14 @@ impl<DB: LockDatabase> Backend for SqlBackend<DB> {
         };
         let reason = Reason::Attempt(Arc::clone(&kept.statements), read);
         let wanted = attempt.clone();
-        self.change(&attempt.key, reason, move |key, tokens, step| {
+        let changed = self.change(&attempt.key, reason, move |key, tokens, step| {
             key.attempt(&wanted, tokens, step)
-        })
-        .await
+        });
+        let answer = changed.await?;
+        if matches!(answer, AttemptAnswer::Granted { .. }) {
+            kept.stop_waiting();
+        }
+        Ok(answer)
     }
 
     async fn wait(&self, attempt: &Attempt) -> Result<(), BackendError> {

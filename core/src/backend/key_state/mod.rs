@@ -91,6 +91,11 @@ impl<'a, W> Step<'a, W> {
     fn lease_end(&self, ttl: Duration) -> Duration {
         self.now + ttl + self.timing.clock_step
     }
+
+    /// Returns the rest of a lease, which is never longer than its TTL.
+    fn left_until(&self, lease_end: Duration) -> Duration {
+        (lease_end - self.now).saturating_sub(self.timing.clock_step)
+    }
 }
 
 impl<W> fmt::Debug for Step<'_, W> {

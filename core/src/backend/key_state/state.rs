@@ -52,9 +52,9 @@ pub(super) struct Holder {
 }
 
 impl Holder {
-    fn info(&self, now: Duration) -> HolderInfo {
+    fn info<W>(&self, step: &Step<'_, W>) -> HolderInfo {
         let label = self.label.as_deref().map(str::to_owned);
-        HolderInfo::new(self.owner, self.mode, self.expires - now).labelled(label)
+        HolderInfo::new(self.owner, self.mode, step.left_until(self.expires)).labelled(label)
     }
 }
 
@@ -281,7 +281,11 @@ impl<W: Default> KeyState<W> {
         self.settle(step);
         let handed_on = self.holders.iter().filter(|h| h.token.is_none()).count();
         let alone = self.holders.iter().find(|h| h.mode == Mode::Exclusive);
-        let latest = self.holders.iter().map(|h| h.expires - step.now).max();
+        let latest = self
+            .holders
+            .iter()
+            .map(|h| step.left_until(h.expires))
+            .max();
         let token = self.holders.iter().filter_map(|h| h.token).max();
         Inspection {
             owner: alone.map(|h| h.owner.to_string()),
@@ -289,7 +293,7 @@ impl<W: Default> KeyState<W> {
             granted_at: token.map(FencingToken::generated_at),
             expires_in: latest,
             holders: self.holders.iter().map(|h| h.mode.size()).sum(),
-            held_by: self.holders.iter().map(|h| h.info(step.now)).collect(),
+            held_by: self.holders.iter().map(|h| h.info(step)).collect(),
             waiting: self.queue.len().saturating_sub(handed_on),
         }
     }

@@ -60,7 +60,7 @@ impl Redis {
         let answer = asked.and_then(|outcome| self.answer(attempt, registration, outcome));
         answer.map_err(|failed| {
             // The attempt may hold the lock anyway, for example if a release contained its request and had no reply.
-            if granted.is_some() || unanswered.latest_expiry() > 0 {
+            if granted.is_some() || self.latest_expiry(&unanswered) > 0 {
                 return maybe_applied(failed);
             }
             failed

@@ -129,7 +129,7 @@ fn advice(error: &RedisError) -> String {
         _ if has_too_many_clients(error) => {
             "the server has no free connection; raise maxclients, or use fewer connections"
         }
-        _ if begins(error, "unknown command") => {
+        _ if begins(error, "unknown command") || error.kind() == ErrorKind::RESP3NotSupported => {
             "the server, or a proxy, lacks a command that the locks need, or has renamed it; enable it, or use another server"
         }
         _ if begins(error, "This instance has cluster support disabled") => {

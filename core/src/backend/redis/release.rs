@@ -22,7 +22,7 @@ impl Redis {
         owner: AttemptId,
         unanswered: &UnansweredRequests,
     ) -> Result<bool, BackendError> {
-        let latest_expiry = || unanswered.latest_expiry();
+        let latest_expiry = || self.latest_expiry(unanswered);
         let recent = self
             .release_replay
             .begin(&self.servers, key, owner, latest_expiry);
@@ -33,6 +33,15 @@ impl Redis {
         Ok(held)
     }
 
+    /// Returns the server time until which the server may execute a request without a reply, or zero.
+    pub(super) fn latest_expiry(&self, unanswered: &UnansweredRequests) -> u64 {
+        let expiry = unanswered.latest_expiry();
+        if self.server_clock.is_long_before_now(expiry) {
+            return 0;
+        }
+        expiry
+    }
+
     /// Ends the owner's lock or queue position, and returns whether the owner held the lock. The owner may send further
     /// requests.
     pub(super) async fn release_without_replay(
@@ -41,7 +50,7 @@ impl Redis {
         owner: AttemptId,
         unanswered: &UnansweredRequests,
     ) -> Result<bool, BackendError> {
-        let latest_expiry = unanswered.latest_expiry();
+        let latest_expiry = self.latest_expiry(unanswered);
         let release =
             ReleaseInFlight::begin(&self.waiters, &self.server_clock, key, owner, latest_expiry);
         let command = ReleaseCommand {
@@ -70,7 +79,7 @@ impl Redis {
         let Claim { key, owner, .. } = claim;
         let (names, mut companions) = (LockKeys::of(key), KeyBuilder::of(key));
         let unanswered = claim.state(UnansweredRequests::default);
-        let latest_expiry = unanswered.latest_expiry();
+        let latest_expiry = self.latest_expiry(&unanswered);
         let mut command = self.scripts.record.begin(7, 5, outcome.bytes.len() + 512);
         command.arg(&names.all()).arg(companions.outcome());
         command.arg(companions.seal(*owner));
@@ -92,7 +101,7 @@ impl Redis {
     /// time, so the server first stores a tombstone, as after a release.
     pub(super) async fn leave_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
         let unanswered = claim.state(UnansweredRequests::default);
-        let latest_expiry = unanswered.latest_expiry();
+        let latest_expiry = self.latest_expiry(&unanswered);
         if latest_expiry > 0 {
             let mut seal = redis::cmd("SET");
             seal.arg(KeyBuilder::of(&claim.key).seal(claim.owner));

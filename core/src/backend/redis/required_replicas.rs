@@ -41,7 +41,7 @@ impl Redis {
         // If duplicate requests may arrive, a cleanup would permanently end an attempt that the caller may still retry.
         // An attempt cannot accept a handover twice, either. The caller cleans up when it stops retrying.
         let unanswered = attempt.state(UnansweredRequests::default);
-        if attempt.handover.is_some() || unanswered.latest_expiry() > 0 {
+        if attempt.handover.is_some() || self.latest_expiry(&unanswered) > 0 {
             return BackendError::unknown(too_few);
         }
         match self

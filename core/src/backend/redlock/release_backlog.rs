@@ -124,7 +124,7 @@ mod tests {
             tokio::time::advance(Duration::from_secs(2)).await;
         }
         let kept = backlog.0.lock().pending_releases.len();
-        assert!(kept <= SWEPT_FROM, "{kept} debts");
+        assert!(kept <= SWEPT_FROM, "{kept} releases");
         let next = backlog.next().unwrap();
         assert_eq!(next.name(), lasting.name());
         assert!(!backlog.is_empty());

@@ -182,7 +182,7 @@ impl Lease {
     /// Returns how long the lock is still held, or the reason why it is not held. Detects the deadline even if the
     /// watchdog has not.
     pub(crate) fn validity(&self) -> Result<Duration, EndReason> {
-        self.validity_at(LeaseInstant::now, |_state| ())
+        self.change_if_valid(LeaseInstant::now, |_state| ())
     }
 
     /// Ends the lease, unless the lease has already ended. A deadline that has passed takes precedence over `reason`.
@@ -192,14 +192,14 @@ impl Lease {
 
     /// Works like [`end`](Self::end), at the time `now`, which the caller has just read.
     pub(super) fn end_at(&self, now: LeaseInstant, reason: EndReason) -> Result<(), EndReason> {
-        self.validity_at(|| now, |state| state.end = Some(reason))?;
+        self.change_if_valid(|| now, |state| state.end = Some(reason))?;
         self.announce(now, reason);
         Ok(())
     }
 
     /// Applies a confirmed renewal. Has no effect after the end of the lease.
     pub(super) fn extend(&self, sent: LeaseInstant, granted: Duration) -> Result<(), EndReason> {
-        self.validity_at(LeaseInstant::now, |state| {
+        self.change_if_valid(LeaseInstant::now, |state| {
             state.granted = granted;
             state.deadline = Self::deadline(sent, granted);
         })?;
@@ -209,7 +209,7 @@ impl Lease {
     /// Returns the length of the last grant, and the remaining time of the lease. Both are zero if the lease has ended.
     pub(super) fn remaining_validity(&self, now: LeaseInstant) -> (Duration, Duration) {
         let mut length = Duration::ZERO;
-        let left = self.validity_at(|| now, |state| length = state.granted);
+        let left = self.change_if_valid(|| now, |state| length = state.granted);
         (length, left.unwrap_or_default())
     }
 
@@ -219,7 +219,7 @@ impl Lease {
     }
 
     /// Changes the state if the lease has not ended, in one step.
-    fn validity_at(
+    fn change_if_valid(
         &self,
         now: impl FnOnce() -> LeaseInstant,
         change: impl FnOnce(&mut LeaseState),

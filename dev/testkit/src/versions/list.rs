@@ -6,6 +6,8 @@ use crate::suite::{Package, Variant, redis, sql};
 /// The tests that need TLS run with the Redis of the Linux distribution.
 const NO_TLS: &str = "this program is built without TLS";
 
+const NO_CLUSTER: &str = "Leasehold needs Redis 7.0 for a Cluster";
+
 /// All versions, the oldest of each server first.
 pub const ALL: [Variant; 8] = [
     redis(
@@ -17,7 +19,8 @@ pub const ALL: [Variant; 8] = [
         &[
             ("tls", NO_TLS),
             ("certificate", NO_TLS),
-            ("cluster::", "Leasehold needs Redis 7.0 for a Cluster"),
+            ("cluster::", NO_CLUSTER),
+            ("a_cluster_without_a_slot", NO_CLUSTER),
             ("sentinel::", "the tests need `SENTINEL DEBUG`"),
             (
                 "a_server_that_loads_its_data",

@@ -40,6 +40,13 @@ impl ServerClock {
         let sent = server_start.saturating_add(since_start);
         Some(sent.saturating_add(micros(self.requests_last)))
     }
+
+    /// Returns whether a request with this expiry cannot arrive any more, even if the estimate is wrong by minutes.
+    pub(crate) fn is_long_before_now(&self, expiry: u64) -> bool {
+        let margin = micros(self.requests_last * 4);
+        self.expiry_at(LeaseInstant::now())
+            .is_some_and(|now| expiry.saturating_add(margin) < now)
+    }
 }
 
 #[cfg(test)]
@@ -56,5 +63,9 @@ mod tests {
         assert_eq!(clock.expiry_at(LeaseInstant::now()), Some(73_000_000));
         clock.observe(LeaseInstant::now(), 10_000_000);
         assert_eq!(clock.expiry_at(LeaseInstant::now()), Some(70_000_000));
+        tokio::time::advance(Duration::from_secs(240)).await;
+        assert!(!clock.is_long_before_now(70_000_000));
+        tokio::time::advance(Duration::from_micros(1)).await;
+        assert!(clock.is_long_before_now(70_000_000));
     }
 }

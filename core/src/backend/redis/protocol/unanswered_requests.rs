@@ -34,11 +34,11 @@ impl UnansweredRequests {
     /// Removes the requests that expire at `known` or earlier, because the server now refuses them. A request with a
     /// later expiry stays.
     pub(crate) fn forget(&self, known: u64) {
-        let later = |expiry| (expiry <= known).then_some(0);
+        let cleared = |expiry| (expiry <= known).then_some(0);
         // An error means that a later request is there.
         let _kept = self
             .latest_expiry
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, later);
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, cleared);
     }
 }
 
