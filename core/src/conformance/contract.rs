@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 use super::helpers::{
-    attempt, before, eventually, fresh_key, in_time, insist, queue_for, short_ttl, take, take_soon,
+    attempt, before, eventually, fresh_key, insist, queue_for, short_ttl, take, take_soon,
+    until_in_time,
 };
 use crate::backend::{
     Attempt, AttemptAnswer, Backend, BackendError, Claim, Inspection, ReleaseAnswer, RenewAnswer,
@@ -88,8 +89,7 @@ pub async fn a_duplicate_request_returns_the_same_grant<B: Backend>(connect: imp
 pub async fn a_duplicate_request_renews_the_lease<B: Backend>(connect: impl AsyncFn() -> B) {
     let backend = connect().await;
     let ttl = short_ttl(&backend);
-    let rounds = async { while !duplicates_renew(&backend, ttl).await {} };
-    in_time("all requests of a round are in time", rounds).await;
+    until_in_time(ttl, async |ttl| duplicates_renew(&backend, ttl).await).await;
 }
 
 /// Returns false if a request came after the end of the lease, which may happen on a busy machine. Then the round says
@@ -261,8 +261,7 @@ pub async fn a_lease_expires_after_its_ttl<B: Backend>(connect: impl AsyncFn() -
 pub async fn a_renewed_lease_does_not_expire<B: Backend>(connect: impl AsyncFn() -> B) {
     let (here, there) = (connect().await, connect().await);
     let ttl = short_ttl(&here);
-    let rounds = async { while !renewals_keep(&here, &there, ttl).await {} };
-    in_time("all requests of a round are in time", rounds).await;
+    until_in_time(ttl, async |ttl| renewals_keep(&here, &there, ttl).await).await;
 }
 
 /// Returns false if a request came after the end of the lease, which may happen on a busy machine. Then the round says

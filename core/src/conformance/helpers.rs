@@ -14,6 +14,9 @@ use crate::{AttemptId, FencingToken, Key};
 /// The time limit of a case, which is long enough for any backend on any machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The longest TTL of [`until_in_time`].
+const LONGEST_TTL: Duration = Duration::from_millis(4_800);
+
 /// Returns a key that no other case, and no other run, uses.
 pub(super) fn fresh_key(case: &str) -> Key {
     Key::new("conformance:", &fresh_name(case)).expect("a case's name is a valid key")
@@ -140,6 +143,17 @@ pub(super) async fn eventually(what: &str, mut look: impl AsyncFnMut() -> bool) 
         );
         sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// Repeats a round until all of its requests were in time, with a longer TTL each time, so that a busy machine completes
+/// it, too.
+pub(super) async fn until_in_time(mut ttl: Duration, round: impl AsyncFn(Duration) -> bool) {
+    let rounds = async {
+        while !round(ttl).await {
+            ttl = (ttl * 2).min(LONGEST_TTL);
+        }
+    };
+    in_time("all requests of a round are in time", rounds).await;
 }
 
 pub(super) async fn in_time<T>(what: &str, task: impl Future<Output = T>) -> T {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::helpers::{
-    attempt, before, eventually, fresh_key, hand_over, in_time, insist, queue_for, refusal,
-    short_ttl, take, take_soon,
+    attempt, before, eventually, fresh_key, hand_over, insist, queue_for, refusal, short_ttl, take,
+    take_soon, until_in_time,
 };
 use super::requests::{
     downgrade, inspect, is_held, permits, queueing, release, renew_once, trying,
@@ -212,8 +212,7 @@ pub async fn a_renewed_shared_holder_does_not_expire<B: Backend>(connect: impl A
     }
     // With this TTL, a renewal is usually in time even on a busy machine.
     let ttl = short_ttl(&here) * 4;
-    let rounds = async { while !renewals_keep_one(&here, &there, ttl).await {} };
-    in_time("all requests of a round are in time", rounds).await;
+    until_in_time(ttl, async |ttl| renewals_keep_one(&here, &there, ttl).await).await;
 }
 
 /// Returns false if a request came after the end of the lease, which may happen on a busy machine. Then the round says

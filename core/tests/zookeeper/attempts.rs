@@ -137,7 +137,7 @@ async fn a_cleanup_by_another_client_deletes_the_nodes_of_all_sessions() {
 #[tokio::test]
 async fn an_attempt_that_is_not_polled_ends_without_a_loss_of_other_locks() {
     // Short enough for this test, and long enough for a busy machine.
-    let session = SESSION * 2;
+    let session = SESSION * 5;
     let scene = Scene::new().await;
     let backend = with_sessions(session, &alone().await.address()).await;
     let locks = patient().build(backend).unwrap();
@@ -205,7 +205,7 @@ async fn five_hundred_waiters_survive_a_cut_connection() {
     let long = format!("{}:{}", "c".repeat(300), AttemptId::random());
     let holder = scene.other.lock(&long).acquire().await.unwrap();
     let kept = locks.lock(format!("kept:{}", AttemptId::random()));
-    let kept = kept.acquire().await.unwrap();
+    let kept = kept.ttl(LASTING).acquire().await.unwrap();
     let mut crowd = JoinSet::new();
     for _ in 0..CROWD {
         crowd.spawn(locks.lock(&long).acquire().into_future());

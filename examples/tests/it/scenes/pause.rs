@@ -33,7 +33,8 @@ fn late_write_with_a_fence_is_refused() {
     assert!(times.is_sorted(), "{text}");
     assert!(times[3] - times[1] > 1.0, "the lease is 1 s: {text}");
     let svg = fs::read_to_string(picture).unwrap();
-    for said in ["is still stopped", "its write is refused", "writes 150"] {
+    // The text of a time is there only if there is enough room for it.
+    for said in ["its write is refused", "writes 150"] {
         assert_says(&svg, said);
     }
 }
