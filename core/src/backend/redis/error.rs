@@ -73,7 +73,11 @@ const LOGIN_REFUSED: &str = "refused the user or the password; check them in the
 /// Returns what a server says about a login that it refuses.
 fn refused_login(error: &RedisError) -> &'static str {
     match code(error) {
-        Some("NOAUTH") => "requires a password, and the URL has none for this server",
+        // Valkey says this of an unknown command, too.
+        Some("NOAUTH") => {
+            "requires a password: the URL has none for this server, or the server, or a proxy, lacks a command of the login \
+             (HELLO)"
+        }
         _ => LOGIN_REFUSED,
     }
 }
