@@ -119,13 +119,13 @@ impl Attempt {
         self
     }
 
-    /// Returns what the backend keeps in this process for this attempt. The first call creates the value with `new`, and
-    /// later calls with the same type return the same value, also for copies of the attempt, and for claims that were made
-    /// after the first call. The value is dropped with the last of them, so a backend does not need a map of its attempts, or
-    /// a rule when to forget one.
+    /// Returns the value that the backend keeps in this process for this attempt. The first call creates the value with
+    /// `new`. All later calls with the same type return that value. Copies of the attempt share it, and so do claims that
+    /// are made after the first call. The value is dropped with the last of them, so a backend needs no map of its
+    /// attempts.
     ///
-    /// Use a type of your own. A backend that passes attempts to several backends of one type must create an attempt for each
-    /// of them, because they would share their values.
+    /// Use a type of your own. If your backend passes attempts to several backends of one type, create an attempt for each
+    /// of them. Otherwise they share their values.
     ///
     /// # Examples
     ///
@@ -184,7 +184,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Returns what the backend keeps in this process for the attempt of this claim: see [`Attempt::state`].
+    /// Returns the value that the backend keeps in this process for the attempt of this claim: see [`Attempt::state`].
     pub fn state<T: Any + Send + Sync>(&self, new: impl Fn() -> T) -> Arc<T> {
         self.state.get(new)
     }

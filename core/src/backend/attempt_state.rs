@@ -1,4 +1,4 @@
-//! What backends keep in this process for one attempt.
+//! The values that backends keep in this process for one attempt.
 
 use std::any::Any;
 use std::fmt;
@@ -37,8 +37,8 @@ impl AttemptState {
         })
     }
 
-    /// Returns the values for a claim. If there are none yet, the claim does not share later ones, so that the claim of a
-    /// backend without state needs no memory for them.
+    /// Returns the values for a claim. If there are none yet, the claim does not share later ones. So a backend without
+    /// state allocates nothing.
     pub(super) fn of_claim(&self) -> Self {
         Self(self.0.clone())
     }

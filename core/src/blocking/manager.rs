@@ -110,7 +110,7 @@ impl LockManagerBuilder<LockManager> {
     /// Returns the errors of the async [`build`](crate::LockManagerBuilder::build), and [`Error::Blocking`] if the thread
     /// cannot be started.
     pub fn build(self, backend: impl Backend) -> Result<LockManager, Error> {
-        LockManager::new(self.of_other::<crate::LockManager>().build(backend)?)
+        LockManager::new(self.for_manager::<crate::LockManager>().build(backend)?)
     }
 
     /// Connects to the backend at a URL, and creates the manager on that backend.
@@ -121,7 +121,7 @@ impl LockManagerBuilder<LockManager> {
     /// thread cannot be started, or inside an async runtime.
     pub fn connect(self, url: &str) -> Result<LockManager, Error> {
         let runtime = BlockingRuntime::start()?;
-        let builder = self.of_other::<crate::LockManager>();
+        let builder = self.for_manager::<crate::LockManager>();
         let locks = runtime.block_on(builder.connect(url))??;
         Ok(LockManager { locks, runtime })
     }
@@ -133,6 +133,9 @@ impl LockManagerBuilder<LockManager> {
     ///
     /// Returns the errors of the async `connect_lazily`, and [`Error::Blocking`] if the thread cannot be started.
     pub fn connect_lazily(self, url: &str) -> Result<LockManager, Error> {
-        LockManager::new(self.of_other::<crate::LockManager>().connect_lazily(url)?)
+        LockManager::new(
+            self.for_manager::<crate::LockManager>()
+                .connect_lazily(url)?,
+        )
     }
 }

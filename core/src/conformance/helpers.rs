@@ -145,8 +145,8 @@ pub(super) async fn eventually(what: &str, mut look: impl AsyncFnMut() -> bool) 
     }
 }
 
-/// Repeats a round until all of its requests were in time, with a longer TTL each time, so that a busy machine completes
-/// it, too.
+/// Repeats a round until all of its requests were in time. Each repetition has a longer TTL, so that a busy machine
+/// completes a round, too.
 pub(super) async fn until_in_time(mut ttl: Duration, round: impl AsyncFn(Duration) -> bool) {
     let rounds = async {
         while !round(ttl).await {

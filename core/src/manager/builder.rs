@@ -172,9 +172,9 @@ impl<M> LockManagerBuilder<M> {
         self
     }
 
-    /// Returns a builder of another manager with the same options.
+    /// Returns a builder with the same options, for another type of manager.
     #[cfg(feature = "blocking")]
-    pub(crate) fn of_other<N>(self) -> LockManagerBuilder<N> {
+    pub(crate) fn for_manager<N>(self) -> LockManagerBuilder<N> {
         LockManagerBuilder {
             prefix: self.prefix,
             limits: self.limits,

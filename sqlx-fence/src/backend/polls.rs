@@ -11,8 +11,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(320);
 /// The pause between two polls if notifications arrive.
 const NOTIFIED_PAUSE: Duration = Duration::from_secs(5);
 
-/// Returns the times of the waiters of a database whose clock advances in these steps. A position outlives two failed polls, because the polls keep the positions of this
-/// process. So a waiter rarely has to repeat its attempt.
+/// Returns the times of the waiters of a database whose clock advances in steps of `clock_step`. A position outlives two
+/// failed polls, because the polls keep the positions of this process. So a waiter rarely has to repeat its attempt.
 pub(super) const fn timing(clock_step: Duration) -> Timing {
     let mut timing = Timing::new();
     timing.waiter_lease = Duration::from_secs(15);

@@ -124,8 +124,8 @@ pub struct Timing {
     /// The same for a grant that replaces an expired lease or an expired grant. Waiters that poll when a lease expires can
     /// confirm such a grant sooner. The default is 2 s.
     pub grant_after_expiry: Duration,
-    /// The steps in which the store's clock advances. A lease lasts for one step longer than its TTL, because it may begin
-    /// up to one step after the time that the clock shows. The default is zero.
+    /// The steps in which the store's clock advances. A lease may begin up to one step after the time that the clock
+    /// shows, so a lease lasts for its TTL and one step. The default is zero.
     pub clock_step: Duration,
 }
 

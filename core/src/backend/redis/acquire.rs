@@ -26,7 +26,7 @@ impl Redis {
         let begun = LeaseInstant::now();
         let arrival = self.arrival(attempt);
         let Attempt { key, owner, .. } = attempt;
-        let unanswered = attempt.state(UnansweredRequests::default);
+        let unanswered = UnansweredRequests::of(attempt);
         let arrive = || {
             let unanswered = Arc::clone(&unanswered);
             self.waiters.arrive(Some(unanswered), key, *owner, arrival)
@@ -166,7 +166,7 @@ impl Redis {
             }
         };
         let command = AcquireCommand::of(attempt, expiry);
-        let unanswered = attempt.state(UnansweredRequests::default);
+        let unanswered = UnansweredRequests::of(attempt);
         let request = unanswered.sending(expiry);
         let (answer, acknowledged) = match self.send_in_batch(&command, how).await {
             Some(answer) => (answer, 0),

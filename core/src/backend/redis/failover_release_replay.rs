@@ -254,7 +254,7 @@ impl ReplayTask {
         for (release, place) in unconfirmed.iter().zip(places) {
             let answer = answers.next().unwrap_or_else(unanswered);
             let owner = release.command.owner;
-            match answer.and_then(reply::left) {
+            match answer.and_then(reply::released) {
                 Ok(ReleaseReply::Ended { .. }) => self.recent.lock().confirm(owner, place),
                 Ok(ReleaseReply::Unsealed) => failed = Some(no_memory()),
                 Err(error) if error.is_temporary() => failed = Some(error),

@@ -43,7 +43,7 @@ impl Redis {
         // The release sets no tombstone, because it does not know of duplicate requests.
         release.arg(names.seal(AttemptId::from_bytes([0; 16])));
         release.arg(names.leases()).arg(names.shares()).arg(holder);
-        let released = reply::left(self.servers.call(key, &release).await?)?;
+        let released = reply::released(self.servers.call(key, &release).await?)?;
         Ok(matches!(released, ReleaseReply::Ended { held: true, .. }))
     }
 

@@ -327,18 +327,12 @@ impl Backend for Redis {
     }
 
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
-        if self
-            .release_owner(
-                &claim.key,
-                claim.owner,
-                &claim.state(UnansweredRequests::default),
-            )
-            .await?
-        {
-            Ok(ReleaseAnswer::Released)
-        } else {
-            Ok(ReleaseAnswer::AlreadyGone)
-        }
+        let unanswered = UnansweredRequests::of_claim(claim);
+        let held = self.release_owner(&claim.key, claim.owner, &unanswered);
+        Ok(match held.await? {
+            true => ReleaseAnswer::Released,
+            false => ReleaseAnswer::AlreadyGone,
+        })
     }
 
     async fn record(
@@ -362,11 +356,9 @@ impl Backend for Redis {
     }
 
     async fn cleanup(&self, attempt: &Attempt) -> Result<(), BackendError> {
-        let unanswered = attempt.state(UnansweredRequests::default);
-        let left = self
-            .release_owner(&attempt.key, attempt.owner, &unanswered)
-            .await;
-        left.map(drop)
+        let unanswered = UnansweredRequests::of(attempt);
+        let held = self.release_owner(&attempt.key, attempt.owner, &unanswered);
+        held.await.map(drop)
     }
 
     async fn inspect(&self, key: &Key) -> Result<Inspection, BackendError> {

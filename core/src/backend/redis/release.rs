@@ -78,7 +78,7 @@ impl Redis {
     ) -> Result<ReleaseAnswer, BackendError> {
         let Claim { key, owner, .. } = claim;
         let (names, mut companions) = (LockKeys::of(key), KeyBuilder::of(key));
-        let unanswered = claim.state(UnansweredRequests::default);
+        let unanswered = UnansweredRequests::of_claim(claim);
         let latest_expiry = self.latest_expiry(&unanswered);
         let mut command = self.scripts.record.begin(7, 5, outcome.bytes.len() + 512);
         command.arg(&names.all()).arg(companions.outcome());
@@ -100,7 +100,7 @@ impl Redis {
     /// Lets the lock end after the claim's TTL. Duplicate acquire requests without a reply may still arrive after that
     /// time, so the server first stores a tombstone, as after a release.
     pub(super) async fn leave_after(&self, claim: &Claim) -> Result<RenewAnswer, BackendError> {
-        let unanswered = claim.state(UnansweredRequests::default);
+        let unanswered = UnansweredRequests::of_claim(claim);
         let latest_expiry = self.latest_expiry(&unanswered);
         if latest_expiry > 0 {
             let mut seal = redis::cmd("SET");
@@ -132,6 +132,6 @@ impl Redis {
         let _under_way = self.batches.sending();
         let command = release.alone(&self.scripts, self.names_all);
         // The box keeps the future of a release in a batch small. The allocator is quicker then.
-        reply::left(Box::pin(self.servers.call(&release.key, &command)).await?)
+        reply::released(Box::pin(self.servers.call(&release.key, &command)).await?)
     }
 }

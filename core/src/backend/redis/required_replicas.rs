@@ -40,7 +40,7 @@ impl Redis {
     async fn undo(&self, attempt: &Attempt, too_few: String) -> BackendError {
         // If duplicate requests may arrive, a cleanup would permanently end an attempt that the caller may still retry.
         // An attempt cannot accept a handover twice, either. The caller cleans up when it stops retrying.
-        let unanswered = attempt.state(UnansweredRequests::default);
+        let unanswered = UnansweredRequests::of(attempt);
         if attempt.handover.is_some() || self.latest_expiry(&unanswered) > 0 {
             return BackendError::unknown(too_few);
         }

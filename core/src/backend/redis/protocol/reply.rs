@@ -55,7 +55,7 @@ pub(crate) enum ReleaseReply {
     Unsealed,
 }
 
-pub(crate) fn left(value: Value) -> Result<ReleaseReply, BackendError> {
+pub(crate) fn released(value: Value) -> Result<ReleaseReply, BackendError> {
     let said = words(value)?;
     let said = said.as_str();
     let (word, passed) = match said.split_once(' ') {
@@ -218,10 +218,10 @@ mod tests {
     fn an_error_shows_only_the_beginning_of_a_large_reply() {
         let large = "ü".repeat(1 << 20);
         let errors = [
-            left(said(&large)).unwrap_err(),
-            left(said(&format!("left {large}"))).unwrap_err(),
-            left(Value::Array(vec![said(&large)])).unwrap_err(),
-            left(Value::BulkString(vec![0xff; 1 << 20])).unwrap_err(),
+            released(said(&large)).unwrap_err(),
+            released(said(&format!("left {large}"))).unwrap_err(),
+            released(Value::Array(vec![said(&large)])).unwrap_err(),
+            released(Value::BulkString(vec![0xff; 1 << 20])).unwrap_err(),
             acquired(said(&large)).unwrap_err(),
             acquired(said(&format!("granted 1 {large}"))).unwrap_err(),
             digits(said(&large), 7).unwrap_err(),
@@ -246,15 +246,15 @@ mod tests {
             ("absent unawaited", ended(false, HandoffOutcome::Unawaited)),
             ("unsealed", ReleaseReply::Unsealed),
         ] {
-            assert_eq!(left(said(words)).unwrap(), means, "{words}");
+            assert_eq!(released(said(words)).unwrap(), means, "{words}");
         }
         for unexpected_reply in ["", "left ", "left seven", "left 7 8", "unsealed 7", "7"] {
             assert!(
-                left(said(unexpected_reply)).is_err(),
+                released(said(unexpected_reply)).is_err(),
                 "{unexpected_reply:?}"
             );
         }
-        assert!(left(Value::Nil).is_err());
+        assert!(released(Value::Nil).is_err());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! The acquire requests without a reply, because a late duplicate must not acquire again.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::backend::{Attempt, Claim};
 
 /// The requests of one attempt, or of one round on one node.
 #[derive(Debug, Default)]
@@ -10,6 +13,14 @@ pub(crate) struct UnansweredRequests {
 }
 
 impl UnansweredRequests {
+    pub(crate) fn of(attempt: &Attempt) -> Arc<Self> {
+        attempt.state(Self::default)
+    }
+
+    pub(crate) fn of_claim(claim: &Claim) -> Arc<Self> {
+        claim.state(Self::default)
+    }
+
     /// Records that a request has no reply, until the caller reports the reply to the returned guard.
     pub(crate) const fn sending(&self, expiry: u64) -> InFlightRequest<'_> {
         InFlightRequest {
@@ -25,8 +36,8 @@ impl UnansweredRequests {
     }
 
     /// Returns the server time until which the server may execute one of the requests. Returns zero if all of them have
-    /// a reply. The result is not a duration, because the estimate of the server's clock may be ahead by the time that the
-    /// reply took.
+    /// a reply. The result is not a duration, because the estimate of the server's clock may be ahead by the time that
+    /// the reply took.
     pub(crate) fn latest_expiry(&self) -> u64 {
         self.latest_expiry.load(Ordering::Acquire)
     }
