@@ -316,11 +316,17 @@ async fn one_effect_per_key_is_committed_if_it_is_recorded_in_its_transaction() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn some_keys_have_several_effects_but_one_response_if_it_is_recorded_afterwards() {
-    let effects = effects(Mode::RecordedAfterwards).await;
-    assert_eq!(effects.len(), KEYS);
-    let several = effects.iter().filter(|it| **it > 1).count();
-    println!("{several} keys have several effects");
-    assert!(several > 0, "{effects:?}");
+    // Whether a kill falls between an effect and its record is chance.
+    for _ in 0..10 {
+        let effects = effects(Mode::RecordedAfterwards).await;
+        assert_eq!(effects.len(), KEYS);
+        let several = effects.iter().filter(|it| **it > 1).count();
+        println!("{several} keys have several effects");
+        if several > 0 {
+            return;
+        }
+    }
+    panic!("no key has several effects");
 }
 
 #[tokio::test(flavor = "multi_thread")]
