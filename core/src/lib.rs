@@ -171,16 +171,13 @@
 //! | feature | adds |
 //! |---|---|
 //! | `blocking` | [`blocking`]: locks for code without async |
-//! | `cluster` | `redis+cluster://`: Redis Cluster |
 //! | `conformance` | the suite that every backend must pass, and a wrapper that makes a backend misbehave |
 //! | `cron` | `Schedule`: the fire time that a call belongs to, for jobs that run once per fire time |
 //! | `credentials-provider` | Redis passwords and tokens that change: `RedisBuilder::credentials_provider` |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
 //! | `once` (default) | [`Once`]: a body that runs once, and its recorded result |
-//! | `redis` (default) | [`backend::redis`], `LockManager::connect`, and fenced data: `RedisFenceStore`, `FencedPipeline` |
-//! | `redlock` | `redlock://` and `backend::redlock`: locks on a majority of independent Redis servers |
-//! | `sentinel` | `redis+sentinel://`: the primary that the Redis Sentinels report, also after a failover |
+//! | `redis` (default) | [`backend::redis`]: locks on one server, on the primary that Sentinels report, or on a Cluster; [`backend::redlock`]: locks on a majority of independent servers; and fenced data: `RedisFenceStore`, `FencedPipeline` |
 //! | `test-util` | `chaos` and `chaos_test`: your code with a fault at each await; `simulate_loss` on guards, handles and managers. Enables `test-util` of tokio |
 //! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
 //! | `zookeeper` | `backend::zookeeper`: locks on a `ZooKeeper` ensemble, and when to choose it |

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::runtime::{Handle, Id};
 use tokio::task::JoinHandle;
-#[cfg(feature = "redlock")]
+#[cfg(feature = "redis")]
 use tokio::task::JoinSet;
 use tokio::time::{Sleep, Timeout};
 #[cfg(feature = "zookeeper")]
@@ -48,7 +48,7 @@ impl Runtime {
 }
 
 /// Spawns each of the tasks on the caller's runtime. Spawns none outside a runtime.
-#[cfg(feature = "redlock")]
+#[cfg(feature = "redis")]
 pub(crate) fn spawn_all<F>(tasks: impl IntoIterator<Item = F>) -> JoinSet<F::Output>
 where
     F: Future<Output: Send> + Send + 'static,

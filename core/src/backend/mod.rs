@@ -20,8 +20,8 @@ pub(crate) mod parser_fuzz_tests;
 #[cfg(feature = "redis")]
 #[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub mod redis;
-#[cfg(feature = "redlock")]
-#[cfg_attr(docsrs, doc(cfg(feature = "redlock")))]
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
 pub mod redlock;
 mod response;
 #[cfg(any(feature = "tls-rustls", feature = "zookeeper-tls"))]

@@ -77,7 +77,7 @@ impl BackendError {
     }
 
     /// Adds the cause; the error becomes permanent if the cause is permanent.
-    #[cfg(any(feature = "cluster", feature = "zookeeper"))]
+    #[cfg(any(feature = "redis", feature = "zookeeper"))]
     pub(crate) fn because_of(mut self, cause: Self) -> Self {
         self.permanent |= cause.permanent;
         self.with_source(cause)

@@ -8,7 +8,7 @@ use crate::backend::connector;
 use crate::backend::lazy::Target;
 #[cfg(feature = "redis")]
 use crate::backend::redis::Redis;
-#[cfg(feature = "redlock")]
+#[cfg(feature = "redis")]
 use crate::backend::redlock::Redlock;
 #[cfg(feature = "zookeeper")]
 use crate::backend::zookeeper::ZooKeeper;
@@ -22,9 +22,9 @@ impl LockManager {
     /// | `redis://user:password@host:port/database` | one Redis or Valkey server |
     /// | `rediss://…` | the same over TLS, with the feature `tls-rustls` |
     /// | `unix:///path?db=0` | the same over a unix socket |
-    /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels report, with the feature `sentinel` |
-    /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members, with the feature `cluster` |
-    /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user, with the feature `redlock`; over TLS with `Redlock::new` |
+    /// | `redis+sentinel://user:password@host,host/master-name/database` | the primary that these Sentinels report |
+    /// | `redis+cluster://user:password@host,host` | a Redis Cluster with these members |
+    /// | `redlock://user:password@host:port,host:port,…/database` | a majority of independent servers, which all know this user; over TLS with `Redlock::new` |
     /// | `zookeeper://user:password@a:2181,b:2181/folder` | a `ZooKeeper` ensemble, with the feature `zookeeper` |
     /// | `zookeeper+tls://…` | the same over TLS, with the feature `zookeeper-tls` |
     /// | `sqlite:locks.db`, `sqlite:///var/lib/shop/locks.db` | an `SQLite` file, which the processes of one machine share, with `leasehold-sqlx` and its feature `sqlite` |
@@ -59,6 +59,24 @@ impl LockManager {
     }
 }
 
+const REDIS_SCHEMES: [&str; 15] = [
+    "redis",
+    "rediss",
+    "valkey",
+    "valkeys",
+    "unix",
+    "redis+unix",
+    "valkey+unix",
+    "redis+sentinel",
+    "rediss+sentinel",
+    "valkey+sentinel",
+    "valkeys+sentinel",
+    "redis+cluster",
+    "rediss+cluster",
+    "valkey+cluster",
+    "valkeys+cluster",
+];
+
 const SHAPES: &str = "it does not begin with a scheme, as in redis://user:password@host:6379/0, \
      zookeeper://a:2181,b:2181/locks, postgres://user:password@host/database or sqlite:locks.db";
 
@@ -68,9 +86,9 @@ pub(super) fn target(url: &str, label: Option<&str>) -> Result<Target, ConnectEr
     #[cfg(not(feature = "redis"))]
     let _ = label;
     let (scheme, rest) = url.split_once(':').unwrap_or_default();
-    let (registered, feature) = (connector(scheme), feature_of(scheme));
+    let (registered, database) = (connector(scheme), database_feature(scheme));
     // Only schemes of other crates may lack `//`, as in `sqlite:locks.db`.
-    let has_form = rest.starts_with("//") || registered.is_some() || feature.is_some();
+    let has_form = rest.starts_with("//") || registered.is_some() || database.is_some();
     if !has_form || scheme.is_empty() || !scheme.chars().all(is_word) {
         // The rest of the URL may contain a password, so errors do not show it.
         return Err(ConnectError::url(SHAPES));
@@ -78,9 +96,7 @@ pub(super) fn target(url: &str, label: Option<&str>) -> Result<Target, ConnectEr
     let owned = url.to_owned();
     match scheme {
         #[cfg(feature = "redis")]
-        "redis" | "rediss" | "valkey" | "valkeys" | "unix" | "redis+unix" | "valkey+unix"
-        | "redis+sentinel" | "rediss+sentinel" | "valkey+sentinel" | "valkeys+sentinel"
-        | "redis+cluster" | "rediss+cluster" | "valkey+cluster" | "valkeys+cluster" => {
+        _ if REDIS_SCHEMES.contains(&scheme) => {
             let mut redis = Redis::builder();
             if let Some(label) = label {
                 redis = redis.client_name(label);
@@ -90,7 +106,7 @@ pub(super) fn target(url: &str, label: Option<&str>) -> Result<Target, ConnectEr
                 async move { Ok(Arc::new(redis.connect(&url).await?) as _) }
             }))
         }
-        #[cfg(feature = "redlock")]
+        #[cfg(feature = "redis")]
         "redlock" => {
             let mut nodes = Redlock::new(nodes(url));
             if let Some(label) = label {
@@ -100,11 +116,6 @@ pub(super) fn target(url: &str, label: Option<&str>) -> Result<Target, ConnectEr
                 let nodes = nodes.clone();
                 async move { Ok(Arc::new(nodes.connect().await?) as _) }
             }))
-        }
-        #[cfg(not(feature = "redlock"))]
-        "redlock" => {
-            let feature = "redlock";
-            Err(ConnectError::MissingFeature { feature })
         }
         #[cfg(feature = "zookeeper")]
         "zookeeper" | "zookeeper+tls" => Ok(Target::new(ZooKeeper::CAPABILITIES, move || {
@@ -118,17 +129,27 @@ pub(super) fn target(url: &str, label: Option<&str>) -> Result<Target, ConnectEr
                     async { Ok(connected.await?) }
                 }));
             }
-            let scheme = scheme.chars().take(32).collect();
-            Err(match feature {
-                Some(feature) => ConnectError::NotInstalled { scheme, feature },
-                None => ConnectError::UnknownScheme { scheme },
+            let scheme: String = scheme.chars().take(32).collect();
+            Err(match (database, server_feature(&scheme)) {
+                (Some(feature), _) => ConnectError::NotInstalled { scheme, feature },
+                (None, Some(feature)) => ConnectError::MissingFeature { feature },
+                (None, None) => ConnectError::UnknownScheme { scheme },
             })
         }
     }
 }
 
+/// Returns the feature of this crate for the servers with this scheme.
+fn server_feature(scheme: &str) -> Option<&'static str> {
+    match scheme {
+        "zookeeper" | "zookeeper+tls" => Some("zookeeper"),
+        "redlock" => Some("redis"),
+        _ => REDIS_SCHEMES.contains(&scheme).then_some("redis"),
+    }
+}
+
 /// Returns the feature of `leasehold-sqlx` for the databases with this scheme.
-fn feature_of(scheme: &str) -> Option<&'static str> {
+fn database_feature(scheme: &str) -> Option<&'static str> {
     Some(match scheme {
         "sqlite" => "sqlite",
         "postgres" | "postgresql" => "postgres",
@@ -138,7 +159,7 @@ fn feature_of(scheme: &str) -> Option<&'static str> {
 }
 
 /// Returns the URLs of the nodes that one URL lists.
-#[cfg(feature = "redlock")]
+#[cfg(feature = "redis")]
 fn nodes(url: &str) -> Vec<String> {
     let rest = url.split_once("://").map_or("", |(_, rest)| rest);
     let (authority, path) = match rest.find('/') {
@@ -258,7 +279,7 @@ mod tests {
         );
     }
 
-    #[cfg(feature = "redlock")]
+    #[cfg(feature = "redis")]
     #[test]
     fn almost_valid_redlock_urls_name_only_redis_nodes() {
         let urls = ["redlock://me:p%40s@a,[::1]:7/3", "redlock://a"];
@@ -267,7 +288,7 @@ mod tests {
         });
     }
 
-    #[cfg(feature = "redlock")]
+    #[cfg(feature = "redis")]
     #[test]
     fn a_redlock_url_is_split_into_one_url_per_node() {
         assert_eq!(nodes("redlock://a,b:7"), ["redis://a", "redis://b:7"]);
@@ -277,10 +298,12 @@ mod tests {
         );
     }
 
-    #[cfg(not(feature = "redlock"))]
+    #[cfg(not(feature = "redis"))]
     #[tokio::test]
-    async fn a_build_without_redlock_names_the_feature() {
-        let error = LockManager::connect("redlock://a,b,c").await.unwrap_err();
-        assert!(error.to_string().contains("`redlock`"), "{error}");
+    async fn a_build_without_redis_names_the_feature() {
+        for url in ["redlock://a,b,c", "redis://a", "valkey+sentinel://a,b/name"] {
+            let error = LockManager::connect(url).await.unwrap_err();
+            assert!(error.to_string().contains("`redis`"), "{error}");
+        }
     }
 }

@@ -7,10 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-#[cfg(feature = "redlock")]
 use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
-#[cfg(feature = "redlock")]
 use leasehold::backend::redlock::Redlock;
 use leasehold_testkit::servers::RedisServer;
 use tokio::runtime::{Builder, Runtime};
@@ -164,7 +162,6 @@ fn connecting_to_a_server_that_sends_endless_data_returns_an_error() {
     });
 }
 
-#[cfg(feature = "redlock")]
 #[test]
 fn nodes_that_send_endless_data_do_not_block_a_round() {
     in_time(|| {

@@ -10,7 +10,6 @@ use redis::{ConnectionInfo, ProtocolVersion};
 
 use super::Redis;
 use super::client::ServerClient;
-#[cfg(feature = "cluster")]
 use super::cluster::Cluster;
 use super::connection::client_name;
 use super::connection::push_handler;
@@ -230,22 +229,14 @@ impl RedisBuilder {
         let scripts = self.scripts()?;
         client_name::check(self.connections.client_name.as_ref())?;
         if is_cluster(url) {
-            #[cfg(feature = "cluster")]
-            {
-                #[cfg(feature = "tls-rustls")]
-                tls::check(&self.connections.certificates, url)?;
-                let connections = self.connections.clone();
-                let prepared = |info| target(info, &connections);
-                let waiters = WaiterRegistry::sharded();
-                let cluster = Cluster::at(url, waiters.clone(), scripts.load(), prepared)?;
-                let topology = Topology::Cluster(Arc::new(cluster));
-                return self.connect_to(topology, waiters, scripts).await;
-            }
-            #[cfg(not(feature = "cluster"))]
-            {
-                let feature = "cluster";
-                return Err(ConnectError::MissingFeature { feature });
-            }
+            #[cfg(feature = "tls-rustls")]
+            tls::check(&self.connections.certificates, url)?;
+            let connections = self.connections.clone();
+            let prepared = |info| target(info, &connections);
+            let waiters = WaiterRegistry::sharded();
+            let cluster = Cluster::at(url, waiters.clone(), scripts.load(), prepared)?;
+            let topology = Topology::Cluster(Arc::new(cluster));
+            return self.connect_to(topology, waiters, scripts).await;
         }
         let server = self.locate(url)?;
         self.connect_at(server, scripts).await
@@ -372,16 +363,15 @@ impl Redis {
     /// match the name or address to which the client connects. This is the name in the URL, or the name that Sentinels
     /// or Cluster members report.
     ///
-    /// `redis+sentinel://user:password@host:26379,host:26379/master-name/database`, with the feature `sentinel`,
-    /// connects to the primary that these Sentinels report, also after a failover. The user in the URL is the servers'
-    /// user, and `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` uses TLS for all.
+    /// `redis+sentinel://user:password@host:26379,host:26379/master-name/database` connects to the primary that these
+    /// Sentinels report, also after a failover. The user in the URL is the servers' user, and `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` uses TLS for all.
     ///
     /// List all Sentinels. More than half of the Sentinels in the URL must name the same primary. So a single malicious
     /// Sentinel cannot make clients send the servers' password to another server. If too many Sentinels do not respond,
     /// all Sentinels that respond must name the same primary, even if only one responds.
     ///
-    /// `redis+cluster://user:password@host,host`, with the feature `cluster`, connects to the Redis Cluster, version 7
-    /// or later, of these members. `rediss+cluster` uses TLS.
+    /// `redis+cluster://user:password@host,host` connects to the Redis Cluster, version 7 or later, of these members.
+    /// `rediss+cluster` uses TLS.
     ///
     /// # Errors
     ///

@@ -57,7 +57,6 @@ pub(super) fn is_of_a_cluster(failed: &BackendError) -> bool {
 }
 
 /// Returns whether a server refused a command because a key holds data of another type.
-#[cfg(feature = "redlock")]
 pub(crate) fn is_of_another_type(failed: &BackendError) -> bool {
     has_code(failed, "WRONGTYPE")
 }

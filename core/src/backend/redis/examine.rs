@@ -65,7 +65,6 @@ pub(super) async fn examine(servers: &Topology) -> Result<Vec<Finding>, BackendE
         }
         findings.extend(of_server);
     }
-    #[cfg(feature = "sentinel")]
     if let Some(sentinels) = servers.one().and_then(|it| it.sentinels()) {
         findings.push(sentinels.examine().await);
     }

@@ -114,11 +114,9 @@ fn braces(lock: &str) -> (&'static str, &'static str) {
 }
 
 /// The keys of one lock on one of several independent nodes, for one round.
-#[cfg(any(test, feature = "redlock"))]
 #[derive(Debug)]
 pub(crate) struct NodeKeys(PackedStrs<6>);
 
-#[cfg(any(test, feature = "redlock"))]
 impl NodeKeys {
     pub(crate) fn of(key: &Key, round: AttemptId) -> Self {
         let (lock, mut buffer) = (key.full(), AttemptId::buffer());
@@ -235,7 +233,6 @@ mod tests {
                 let mut all: Vec<String> = names.all().map(ToOwned::to_owned).into();
                 all.extend(at_node.all().map(ToOwned::to_owned));
                 all.push(KeyBuilder::of(&key).seal(owner).to_owned());
-                #[cfg(feature = "cluster")]
                 for aux_key in &all {
                     use crate::backend::redis::cluster::hash_slot;
                     assert_eq!(hash_slot(aux_key), hash_slot(key.full()), "{aux_key}");

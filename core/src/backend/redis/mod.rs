@@ -5,7 +5,6 @@ mod batch;
 pub(crate) mod builder;
 pub(crate) mod client;
 mod client_name;
-#[cfg(feature = "cluster")]
 mod cluster;
 pub(crate) mod connection;
 pub(crate) mod error;
@@ -19,7 +18,6 @@ mod renew;
 mod reply_size;
 mod required_replicas;
 pub(crate) mod scripts;
-#[cfg(feature = "sentinel")]
 mod sentinel;
 pub(crate) mod timing;
 pub(crate) mod topology;
@@ -93,7 +91,7 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// # Replicas and failovers
 ///
-/// With Sentinels (feature `sentinel`, see [`Redis::connect`]) the client follows each failover. The client connects to
+/// With Sentinels (see [`Redis::connect`]) the client follows each failover. The client connects to
 /// the new primary when a Sentinel reports it, when the connection breaks, and when the server refuses writes. Waiters
 /// queue again, and holders renew immediately. The holder keeps a lock that the old primary has replicated to the new
 /// primary. Otherwise the lock is lost, and its guard reports the loss.
@@ -114,7 +112,7 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// # Clusters
 ///
-/// A Redis Cluster needs the feature `cluster`, and version 7 or later (see [`Redis::connect`]). Each lock is on the
+/// A Redis Cluster needs version 7 or later (see [`Redis::connect`]). Each lock is on the
 /// master of its key's slot, together with its auxiliary keys. Each master has one connection for commands, and another
 /// connection for notifications if there are waiters. Each address of the URL that is not the name of a master may have
 /// a connection, too. After a command without a reply the client queries the slots again before the next command. The

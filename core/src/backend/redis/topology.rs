@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "cluster")]
 use futures_util::{StreamExt, stream};
 use redis::{Cmd, Pipeline, Value};
 use tokio::sync::watch;
 
 use super::client::{SendOptions, ServerClient};
-#[cfg(feature = "cluster")]
 use super::cluster::Cluster;
 use super::protocol::reply;
 use crate::Key;
@@ -19,12 +17,10 @@ use crate::backend::{BackendError, ConnectError};
 use crate::event_macro::event;
 
 /// The number of connections that wait for replicas concurrently, for one batch of renewals.
-#[cfg(feature = "cluster")]
 const WAITING: usize = 8;
 
 pub(super) enum Topology {
     One(Arc<ServerClient>),
-    #[cfg(feature = "cluster")]
     Cluster(Arc<Cluster>),
 }
 
@@ -34,7 +30,6 @@ impl Topology {
         let _places_it = key;
         match self {
             Self::One(node) => node.place(),
-            #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => Some(cluster.server_of(key)),
         }
     }
@@ -43,7 +38,6 @@ impl Topology {
     pub(super) fn may_move(&self) -> bool {
         match self {
             Self::One(node) => node.may_move(),
-            #[cfg(feature = "cluster")]
             Self::Cluster(_) => true,
         }
     }
@@ -52,7 +46,6 @@ impl Topology {
     pub(super) fn moves(&self) -> watch::Sender<u64> {
         match self {
             Self::One(_) => watch::Sender::default(),
-            #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => cluster.moves(),
         }
     }
@@ -61,7 +54,6 @@ impl Topology {
     pub(super) async fn ready(&self) -> Result<(), BackendError> {
         match self {
             Self::One(node) => node.ready().await,
-            #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => cluster.ensure_fresh().await,
         }
     }
@@ -71,7 +63,6 @@ impl Topology {
         let _places_it = key;
         match self {
             Self::One(_) => waiters.channel(),
-            #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => cluster.channel(key),
         }
     }
@@ -81,7 +72,6 @@ impl Topology {
         let _places_it = key;
         match self {
             Self::One(_) => 0,
-            #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => cluster.server_of(key),
         }
     }
@@ -95,7 +85,6 @@ impl Topology {
     pub(super) fn one(&self) -> Option<&Arc<ServerClient>> {
         match self {
             Self::One(node) => Some(node),
-            #[cfg(feature = "cluster")]
             Self::Cluster(_) => None,
         }
     }
@@ -119,7 +108,6 @@ impl Topology {
         let _places_it = key;
         match self {
             Self::One(node) => node.send(command, how.synced).await,
-            #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => cluster.send(key, command, how).await,
         }
     }
@@ -149,7 +137,6 @@ impl Topology {
                     Err(error) => vec![Err(error)],
                 }
             }
-            #[cfg(feature = "cluster")]
             Self::Cluster(_) => {
                 let how = SendOptions {
                     synced,
@@ -172,7 +159,6 @@ impl Topology {
         match self {
             Self::One(node) if server == 0 => node.call(command).await.map(Some),
             Self::One(_) => Ok(None),
-            #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => match cluster.masters().await?.get(server) {
                 Some(member) => member.node.call(command).await.map(Some),
                 None => Ok(None),
@@ -184,7 +170,6 @@ impl Topology {
     pub(super) async fn infos(&self) -> Result<Vec<(String, String)>, ConnectError> {
         match self {
             Self::One(node) => Ok(vec![info(node).await?]),
-            #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => {
                 let masters = cluster.masters().await;
                 let masters =
@@ -207,7 +192,6 @@ impl Topology {
                 node.call_in_time(&publish).await.map(drop)
             }
             // In a Cluster the client checks this when a slot gets a waiter.
-            #[cfg(feature = "cluster")]
             Self::Cluster(_) => Ok(()),
         }
     }
@@ -216,7 +200,6 @@ impl Topology {
     pub(super) fn least_version(&self) -> (u32, u32) {
         match self {
             Self::One(_) => (6, 2),
-            #[cfg(feature = "cluster")]
             Self::Cluster(_) => (7, 0),
         }
     }
@@ -224,7 +207,6 @@ impl Topology {
     pub(super) fn close(&self) {
         match self {
             Self::One(node) => node.close(),
-            #[cfg(feature = "cluster")]
             Self::Cluster(cluster) => cluster.close(),
         }
     }

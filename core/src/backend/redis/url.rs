@@ -29,7 +29,6 @@ pub(crate) fn one(url: &str) -> Result<ConnectionInfo, ConnectError> {
 }
 
 /// The parts of `scheme+kind://login@host:port,host:port/path?name=value`.
-#[cfg(any(test, feature = "cluster", feature = "sentinel"))]
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct MultiHostUrl<'a> {
     scheme: &'a str,
@@ -40,7 +39,6 @@ pub(super) struct MultiHostUrl<'a> {
     query: Vec<(&'a str, &'a str)>,
 }
 
-#[cfg(any(test, feature = "cluster", feature = "sentinel"))]
 impl<'a> MultiHostUrl<'a> {
     pub(super) fn read(url: &'a str, shape: &'static str) -> Result<Self, ConnectError> {
         let refused = || ConnectError::url(format!("it should look like {shape}"));
@@ -67,7 +65,6 @@ impl<'a> MultiHostUrl<'a> {
     }
 
     /// Removes a value from the query and returns it.
-    #[cfg(any(feature = "sentinel", test))]
     pub(super) fn take(&mut self, name: &str) -> Option<&'a str> {
         let found = self.query.iter().position(|(it, _)| *it == name)?;
         Some(self.query.swap_remove(found).1)
@@ -120,7 +117,6 @@ impl<'a> MultiHostUrl<'a> {
 mod tests {
     use super::*;
     use crate::backend::parser_fuzz_tests::try_on;
-    #[cfg(any(feature = "sentinel", feature = "cluster"))]
     use crate::backend::redis::builder::opened;
 
     #[test]
@@ -135,9 +131,7 @@ mod tests {
         ];
         try_on(&urls, |text| {
             let _read = one(text);
-            #[cfg(feature = "sentinel")]
             drop(crate::backend::redis::sentinel::Sentinels::at(text, opened));
-            #[cfg(feature = "cluster")]
             drop(crate::backend::redis::cluster::Cluster::at(
                 text,
                 crate::backend::redis::wait::waiter_registry::WaiterRegistry::sharded(),

@@ -78,9 +78,9 @@ pub struct RedisFenceStore {
 }
 
 impl RedisFenceStore {
-    /// Connects to the server at `url`: `redis://`, `rediss://` with the feature `tls-rustls`, or `unix://`. With the
-    /// feature `sentinel`, `connect` also connects to the primary of `redis+sentinel://`, like
-    /// [`LockManager::connect`](crate::LockManager::connect). The URL must name one server, not a Cluster.
+    /// Connects to the server at `url`: `redis://`, `rediss://` with the feature `tls-rustls`, `unix://`, or
+    /// `redis+sentinel://`, which names a primary, like [`LockManager::connect`](crate::LockManager::connect). The URL
+    /// must name one server, not a Cluster.
     ///
     /// # Errors
     ///

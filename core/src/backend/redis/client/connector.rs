@@ -18,7 +18,6 @@ use crate::backend::redis::connection::wait_command_pool::WaitCommandPool;
 use crate::backend::redis::error::{failure, first_of, reply_too_large};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::wait::waiter_registry::WaiterRegistry;
-#[cfg(feature = "sentinel")]
 use crate::runtime::Runtime;
 use crate::runtime::timeout;
 
@@ -26,14 +25,12 @@ use crate::runtime::timeout;
 const QUEUE: usize = 1024;
 
 /// Returns an error if the server's `INFO` shows that clients must not use the server for locks.
-#[cfg(feature = "redlock")]
 pub(crate) type ServerCheck = Box<dyn Fn(&str) -> Result<(), BackendError> + Send + Sync>;
 
 /// Opens connections to one server.
 pub(crate) struct Connector {
     pub(crate) address: ServerLocator,
     /// Checks whether clients may use a server for locks. `None` allows every server.
-    #[cfg(feature = "redlock")]
     pub(crate) server_check: Option<ServerCheck>,
     /// Contains the current connection, if there is one.
     pub(crate) slot: ConnectionCell,
@@ -66,7 +63,6 @@ impl Connector {
     ) -> Self {
         Self {
             address: address.into(),
-            #[cfg(feature = "redlock")]
             server_check: None,
             slot: ConnectionCell::default(),
             waiters: None,
@@ -113,7 +109,6 @@ impl Connector {
         let reading = opened.reading.clone();
         let greeted = self.handshake(&found, opened, health).await;
         let live = greeted.map_err(|error| reading.too_large().map_or(error, reply_too_large))?;
-        #[cfg(feature = "sentinel")]
         self.watch(found, &live);
         Ok(live)
     }
@@ -127,7 +122,6 @@ impl Connector {
     ) -> Result<Arc<Connection>, BackendError> {
         let mut connection = opened.connection.clone();
         self.address.check(&mut connection).await?;
-        #[cfg(feature = "redlock")]
         if let Err(unfit) = self.check_server(&mut connection).await {
             // A server that permanently refuses our scripts stays unusable, and this error contains the reason.
             return match self.load_scripts(connection).await {
@@ -147,7 +141,6 @@ impl Connector {
         Ok(Arc::new(live))
     }
 
-    #[cfg(feature = "redlock")]
     async fn check_server(
         &self,
         connection: &mut MultiplexedConnection,
@@ -162,7 +155,6 @@ impl Connector {
 
     /// Closes the connection as soon as a Sentinel reports another server. A connection to a primary without contact to
     /// the Sentinels may break late. If that primary reconnects to the Sentinels, the connection may never break.
-    #[cfg(feature = "sentinel")]
     fn watch(&self, found: Resolved, live: &Arc<Connection>) {
         let (ServerLocator::Sentinels(sentinels), Some(primary), Some(runtime)) =
             (&self.address, found.primary, Runtime::current())

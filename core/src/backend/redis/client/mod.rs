@@ -19,7 +19,6 @@ use crate::backend::redis::connection::shared_connection::{
 use crate::backend::redis::connection::wait_command_pool::{
     Acknowledged, ReplicaRequirement, WaitError,
 };
-#[cfg(feature = "sentinel")]
 use crate::backend::redis::sentinel::Sentinels;
 use crate::backend::single_flight::SingleFlight;
 use crate::runtime::timeout;
@@ -29,10 +28,6 @@ use connector::{Connector, in_time};
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SendOptions {
     /// The channel of the key, on which the server notifies the sender after this command.
-    #[cfg_attr(
-        not(feature = "cluster"),
-        allow(dead_code, reason = "one server has one channel for all keys")
-    )]
     pub(crate) listening: bool,
     /// The replicas to wait for.
     pub(crate) synced: Option<ReplicaRequirement>,
@@ -53,7 +48,6 @@ impl ServerClient {
     }
 
     /// Returns the Sentinels that report the server.
-    #[cfg(feature = "sentinel")]
     pub(crate) fn sentinels(&self) -> Option<&Sentinels> {
         self.connector.address.sentinels()
     }

@@ -10,7 +10,6 @@ use crate::backend::redis::connection::shared_connection::ServerNumber;
 use crate::backend::redis::connection::simulated_transport::SimulatedTransport;
 use crate::backend::redis::connection::transport::{OpenConnection, Target};
 use crate::backend::redis::error::{failure, unconnected};
-#[cfg(feature = "sentinel")]
 use crate::backend::redis::sentinel::{Primary, Sentinels};
 use crate::backend::redis::timing::CONNECT_TIMEOUT;
 use crate::backend::redis::url;
@@ -21,7 +20,6 @@ pub(crate) enum ServerLocator {
     /// Always the same server.
     Fixed(Target),
     /// The primary that Sentinels report, which can change.
-    #[cfg(feature = "sentinel")]
     Sentinels(Sentinels),
     /// A simulated server.
     #[cfg(feature = "simulation")]
@@ -31,7 +29,6 @@ pub(crate) enum ServerLocator {
 /// A located server.
 pub(crate) struct Resolved {
     pub(crate) target: Target,
-    #[cfg(feature = "sentinel")]
     pub(crate) primary: Option<Primary>,
     #[cfg(feature = "simulation")]
     pub(crate) transport: Option<SimulatedTransport>,
@@ -48,7 +45,6 @@ impl fmt::Display for ServerLocator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fixed(target) => target.addr().fmt(f),
-            #[cfg(feature = "sentinel")]
             Self::Sentinels(sentinels) => sentinels.fmt(f),
             #[cfg(feature = "simulation")]
             Self::Simulated(_) => f.write_str("simulated"),
@@ -65,34 +61,19 @@ impl ServerLocator {
     ) -> Result<Self, ConnectError> {
         let scheme = url.split_once("://").map_or(url, |(scheme, _)| scheme);
         match scheme.split_once('+') {
-            #[cfg(feature = "sentinel")]
             Some((_, "sentinel")) => Ok(Self::Sentinels(Sentinels::at(url, prepared)?)),
-            #[cfg(not(feature = "sentinel"))]
-            Some((_, "sentinel")) => {
-                let feature = "sentinel";
-                Err(ConnectError::MissingFeature { feature })
-            }
             _ => Ok(Self::Fixed(prepared(url::one(url)?)?)),
         }
     }
 
-    #[cfg_attr(
-        not(feature = "sentinel"),
-        allow(
-            clippy::unused_async,
-            reason = "asks Sentinels if they are compiled in"
-        )
-    )]
     pub(crate) async fn find(&self) -> Result<Resolved, BackendError> {
         match self {
             Self::Fixed(target) => Ok(Resolved {
                 target: target.clone(),
-                #[cfg(feature = "sentinel")]
                 primary: None,
                 #[cfg(feature = "simulation")]
                 transport: None,
             }),
-            #[cfg(feature = "sentinel")]
             Self::Sentinels(sentinels) => {
                 let primary = sentinels.primary().await?;
                 Ok(Resolved {
@@ -105,7 +86,6 @@ impl ServerLocator {
             #[cfg(feature = "simulation")]
             Self::Simulated(transport) => Ok(Resolved {
                 target: transport.client().into(),
-                #[cfg(feature = "sentinel")]
                 primary: None,
                 transport: Some(transport.clone()),
             }),
@@ -116,7 +96,6 @@ impl ServerLocator {
     pub(crate) fn may_move(&self) -> bool {
         match self {
             Self::Fixed(_) => false,
-            #[cfg(feature = "sentinel")]
             Self::Sentinels(_) => true,
             #[cfg(feature = "simulation")]
             Self::Simulated(_) => false,
@@ -124,7 +103,6 @@ impl ServerLocator {
     }
 
     /// Returns the Sentinels that report the server.
-    #[cfg(feature = "sentinel")]
     pub(crate) fn sentinels(&self) -> Option<&Sentinels> {
         match self {
             Self::Sentinels(sentinels) => Some(sentinels),
@@ -175,10 +153,7 @@ impl Resolved {
 
     /// Returns the identity of the located server, if there are several possible servers.
     pub(crate) fn place(&self) -> Option<ServerNumber> {
-        #[cfg(feature = "sentinel")]
-        return self.primary.as_ref().map(Primary::place);
-        #[cfg(not(feature = "sentinel"))]
-        None
+        self.primary.as_ref().map(Primary::place)
     }
 
     /// Returns the error of a failed connect.

@@ -4,7 +4,6 @@ use std::io;
 use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
-#[cfg(feature = "sentinel")]
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,9 +13,7 @@ use futures_util::future::Either;
 use parking_lot::Mutex;
 use redis::aio::MultiplexedConnection;
 use redis::{RedisError, RedisResult};
-#[cfg(feature = "sentinel")]
 use tokio::task::JoinHandle;
-#[cfg(feature = "sentinel")]
 use tokio_util::task::AbortOnDropHandle;
 
 use super::bounded_stream::Reading;
@@ -50,7 +47,6 @@ pub(crate) struct Connection {
     suspected: AtomicBool,
     pub(crate) wait_pool: WaitCommandPool,
     /// The task that listens to the Sentinels.
-    #[cfg(feature = "sentinel")]
     companion: OnceLock<AbortOnDropHandle<()>>,
 }
 
@@ -75,7 +71,6 @@ impl Connection {
             place,
             suspected: AtomicBool::new(false),
             wait_pool,
-            #[cfg(feature = "sentinel")]
             companion: OnceLock::new(),
         }
     }
@@ -96,7 +91,6 @@ impl Connection {
     }
 
     /// Aborts a task when this connection ends.
-    #[cfg(feature = "sentinel")]
     pub(crate) fn ends(&self, task: JoinHandle<()>) {
         self.companion.get_or_init(|| AbortOnDropHandle::new(task));
     }
@@ -129,7 +123,6 @@ impl ConnectionCell {
     }
 
     /// Returns a function that discards the connection. The function does not own the connection.
-    #[cfg(feature = "sentinel")]
     pub(crate) fn leave_later(&self, live: &Arc<Connection>) -> impl FnOnce() + Send + 'static {
         let (slot, live) = (Arc::downgrade(&self.0), Arc::downgrade(live));
         move || {

@@ -269,13 +269,13 @@ impl Target {
     }
 
     /// Returns the same server, with only the credentials of its URL.
-    #[cfg(all(feature = "sentinel", feature = "credentials-provider"))]
+    #[cfg(feature = "credentials-provider")]
     pub(crate) fn without_provider(mut self) -> Self {
         self.settings.credentials = None;
         self
     }
 
-    #[cfg(all(feature = "sentinel", not(feature = "credentials-provider")))]
+    #[cfg(not(feature = "credentials-provider"))]
     pub(crate) const fn without_provider(self) -> Self {
         self
     }
@@ -298,7 +298,6 @@ impl Target {
     }
 
     /// Returns another server, with the same settings.
-    #[cfg(any(feature = "sentinel", feature = "cluster"))]
     pub(crate) fn at(&self, host: &str, port: u16) -> RedisResult<Self> {
         let mut addr = self.addr().clone();
         match &mut addr {
@@ -319,7 +318,6 @@ mod tests {
     use tokio::net::TcpListener;
 
     use super::*;
-    #[cfg(any(feature = "sentinel", feature = "cluster"))]
     use crate::backend::redis::url;
 
     #[test]
@@ -356,7 +354,6 @@ mod tests {
         assert_eq!(socket.tcp_user_timeout().unwrap(), Some(idle));
     }
 
-    #[cfg(any(feature = "sentinel", feature = "cluster"))]
     #[test]
     fn the_target_of_another_server_keeps_tls_login_and_database() {
         for (url, is_tls) in [

@@ -45,7 +45,6 @@ impl WakeUps {
     }
 
     /// Returns the number of notifications to poll immediately.
-    #[cfg(any(test, feature = "redlock"))]
     pub(crate) fn notifications(&self) -> usize {
         self.notifications.load(Ordering::Acquire)
     }

@@ -36,7 +36,6 @@ impl WaiterRegistry {
     }
 
     /// Creates a registry with a channel for each slot.
-    #[cfg(feature = "cluster")]
     pub(crate) fn sharded() -> Self {
         Self {
             sharded: true,
@@ -52,7 +51,6 @@ impl WaiterRegistry {
         Arc::clone(&self.channel)
     }
 
-    #[cfg(any(test, feature = "redlock"))]
     pub(crate) fn enter<'a>(
         &'a self,
         key: &'a Key,
@@ -131,7 +129,6 @@ impl WaiterRegistry {
     }
 
     /// Removes the owner from the queue of `key`.
-    #[cfg(any(test, feature = "redlock"))]
     pub(crate) fn remove(&self, key: &Key, owner: AttemptId) {
         self.apply(key, Event::AttemptDropped(owner));
     }
