@@ -245,6 +245,30 @@ impl Redis {
         }
     }
 
+    /// Returns the command that stores the secret of a handover, or without a secret the one that deletes it.
+    fn hand_over_command(&self, claim: &Claim, secret: &str) -> Cmd {
+        let mut companions = KeyBuilder::of(&claim.key);
+        let fence = companions.fence().to_owned();
+        self.scripts.hand_over.call(
+            &[claim.key.full(), &fence, companions.handover()],
+            &[
+                claim.owner.written(&mut AttemptId::buffer()),
+                &claim.token.to_string(),
+                secret,
+                &millis(claim.ttl),
+            ],
+        )
+    }
+
+    /// Deletes the secret of a handover that was cancelled, after its lock was released. Without its lock the secret has
+    /// no effect, and it expires with the TTL, so a failure does not matter.
+    async fn delete_secret(&self, claim: &Claim, unanswered: &UnansweredRequests) {
+        if unanswered.may_have_secret() {
+            let delete = self.hand_over_command(claim, "");
+            let _expires_anyway = self.servers.call(&claim.key, &delete).await;
+        }
+    }
+
     /// Runs a command that changes a held lock. If the builder requires replicas, they must acknowledge the change.
     async fn run_and_require_replicas(
         &self,
@@ -307,17 +331,8 @@ impl Backend for Redis {
         claim: &Claim,
         secret: HandoverSecret,
     ) -> Result<RenewAnswer, BackendError> {
-        let mut companions = KeyBuilder::of(&claim.key);
-        let fence = companions.fence().to_owned();
-        let command = self.scripts.hand_over.call(
-            &[claim.key.full(), &fence, companions.handover()],
-            &[
-                claim.owner.written(&mut AttemptId::buffer()),
-                &claim.token.to_string(),
-                &secret.reveal(),
-                &millis(claim.ttl),
-            ],
-        );
+        UnansweredRequests::of_claim(claim).handing_over();
+        let command = self.hand_over_command(claim, &secret.reveal());
         extended(
             claim,
             self.run_and_require_replicas(&claim.key, &command).await,
@@ -327,7 +342,9 @@ impl Backend for Redis {
     async fn release(&self, claim: &Claim) -> Result<ReleaseAnswer, BackendError> {
         let unanswered = UnansweredRequests::of_claim(claim);
         let held = self.release_owner(&claim.key, claim.owner, &unanswered);
-        Ok(match held.await? {
+        let held = held.await?;
+        self.delete_secret(claim, &unanswered).await;
+        Ok(match held {
             true => ReleaseAnswer::Released,
             false => ReleaseAnswer::AlreadyGone,
         })

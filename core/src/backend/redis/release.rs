@@ -114,6 +114,7 @@ impl Redis {
         let no_reply = || Err(BackendError::unknown("the server did not reply"));
         let answer = extended.unwrap_or_else(no_reply)?;
         unanswered.forget(latest_expiry);
+        self.delete_secret(claim, &unanswered).await;
         Ok(answer)
     }
 

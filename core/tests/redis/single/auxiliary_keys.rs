@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use futures_util::{StreamExt as _, stream};
 use leasehold::LockManager;
 use leasehold::backend::redis::Redis;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use crate::single::server::{Server, waiters};
 use crate::single::server_errors::whole;
@@ -90,6 +91,40 @@ async fn cancelled_waiters_leave_no_keys_on_the_server() {
     assert_eq!(keys(&server).await, ["{lock:k}:lh1:fence"]);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cancelled_handovers_leave_free_locks_and_only_tombstones() {
+    let server = Server::start().await;
+    let locks = server.locks().await;
+    let names: Vec<_> = (0..2_000).map(|n| format!("k{n}")).collect();
+    let cancelled = stream::iter(&names).map(async |name| {
+        let guard = locks.lock(name).acquire().await.unwrap();
+        let limit = Duration::from_micros(fastrand::u64(0..3_000));
+        match timeout(limit, guard.hand_over()).await {
+            Err(_) => 1,
+            Ok(ticket) => {
+                let accepted = locks.accept(&ticket.unwrap()).await.unwrap();
+                accepted.release().await.unwrap();
+                0
+            }
+        }
+    });
+    let cancelled: Vec<u32> = cancelled.buffer_unordered(20).collect().await;
+    let cancelled: u32 = cancelled.into_iter().sum();
+    assert!(
+        (1..2_000).contains(&cancelled),
+        "{cancelled} were cancelled"
+    );
+    // A shutdown waits for the releases in the background.
+    locks.shutdown().await.unwrap();
+    let locks = server.locks().await;
+    for name in &names {
+        assert!(locks.inspect(name).await.unwrap().is_free(), "{name}");
+    }
+    let left = keys(&server).await;
+    let expected = |key: &String| key.ends_with(":lh1:fence") || key.contains(":lh1:sealed:");
+    assert!(left.iter().all(expected), "{left:?}");
+}
+
 const QUEUE: &str = "{lock:k}:lh1:queue";
 const LEASES: &str = "{lock:k}:lh1:leases";
 const FENCE: &str = "{lock:k}:lh1:fence";
@@ -143,7 +178,7 @@ async fn a_waiter_without_a_subscription_is_skipped_immediately() {
     queue_first(&server, "deaf", 30).await;
     guard.release().await.unwrap();
     let patience = Duration::from_secs(10);
-    let next = tokio::time::timeout(patience, waiting).await;
+    let next = timeout(patience, waiting).await;
     next.unwrap().unwrap().unwrap().release().await.unwrap();
 }
 

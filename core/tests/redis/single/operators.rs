@@ -15,16 +15,6 @@ use crate::single::server::Server;
 /// The number of locks in a long list.
 const MANY: usize = 30_000;
 
-/// Opens a connection that waits for a reply for as long as a busy machine takes.
-async fn patient(server: &Server) -> MultiplexedConnection {
-    let client = redis::Client::open(server.url()).unwrap();
-    let config = redis::AsyncConnectionConfig::new()
-        .set_connection_timeout(None)
-        .set_response_timeout(None);
-    let connected = client.get_multiplexed_async_connection_with_config(&config);
-    connected.await.unwrap()
-}
-
 async fn evaluate(raw: &mut MultiplexedConnection, script: &str) {
     let () = redis::cmd("EVAL")
         .arg(script)
@@ -53,7 +43,7 @@ async fn names(raw: &mut MultiplexedConnection) -> Vec<String> {
 #[tokio::test]
 async fn connections_have_the_label_of_their_manager() {
     let server = Server::start().await;
-    let mut raw = patient(&server).await;
+    let mut raw = server.raw_with_timeout(None).await;
     let locks = LockManager::connect(&server.url()).await.unwrap();
     assert_eq!(names(&mut raw).await, [""]);
     locks.shutdown().await.unwrap();
@@ -133,7 +123,7 @@ async fn a_list_needs_the_documented_permissions() {
 #[tokio::test]
 async fn the_value_of_a_lock_names_its_holder() {
     let server = Server::start().await;
-    let mut raw = patient(&server).await;
+    let mut raw = server.raw_with_timeout(None).await;
     let manager = LockManager::builder().label("api-7");
     let locks = manager
         .build(Redis::connect(&server.url()).await.unwrap())
@@ -157,7 +147,7 @@ async fn the_value_of_a_lock_names_its_holder() {
 #[tokio::test]
 async fn an_operator_who_deletes_the_key_ends_all_permits() {
     let server = Server::start().await;
-    let (locks, mut raw) = (server.locks().await, patient(&server).await);
+    let (locks, mut raw) = (server.locks().await, server.raw_with_timeout(None).await);
     let permits = locks.semaphore("k", 2).ttl(Duration::from_secs(3));
     let (one, other) = (
         permits.clone().acquire().await,
@@ -175,7 +165,7 @@ async fn an_operator_who_deletes_the_key_ends_all_permits() {
 #[tokio::test]
 async fn keys_of_other_programs_are_not_in_a_list() {
     let server = Server::start().await;
-    let mut raw = patient(&server).await;
+    let mut raw = server.raw_with_timeout(None).await;
     let manager = LockManager::builder().prefix("");
     let locks = manager
         .build(Redis::connect(&server.url()).await.unwrap())
@@ -227,7 +217,7 @@ async fn slow_commands(
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_of_many_locks_has_no_slow_command_and_small_pages() {
     let server = Server::start().await;
-    let mut raw = patient(&server).await;
+    let mut raw = server.raw_with_timeout(None).await;
     for first in (1..=MANY).step_by(MANY / 20) {
         let last = first + MANY / 20 - 1;
         let script = format!(

@@ -55,7 +55,7 @@ async fn the_documented_privileges_are_enough_and_each_is_needed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn waiting_for_replicas_needs_one_more_privilege() {
     let rights = least(&["[`RedisBuilder::synced`]"]);
-    let (server, mut client, url) = with_user(&rights).await;
+    let (server, _client, url) = with_user(&rights).await;
     let mut replica = redis::cmd("REPLICAOF");
     replica.arg("127.0.0.1").arg(server.inner().port());
     let other = Server::start().await;
@@ -65,6 +65,7 @@ async fn waiting_for_replicas_needs_one_more_privilege() {
     while locks.lock("k").try_acquire().await.is_err() {}
     let guard = locks.lock("k").acquire().await.unwrap();
     guard.renew().await.unwrap();
+    let mut client = server.inner().client().await.unwrap();
     assert_eq!(refused(&mut client).await, Vec::<String>::new());
 }
 

@@ -65,13 +65,23 @@ impl Server {
 
     /// Opens a connection that does not use Leasehold.
     pub(crate) async fn raw(&self) -> MultiplexedConnection {
+        self.raw_with_timeout(Some(PATIENCE)).await
+    }
+
+    /// Opens a connection that does not use Leasehold, and that waits this long for the server and for each reply.
+    pub(crate) async fn raw_with_timeout(&self, limit: Option<Duration>) -> MultiplexedConnection {
         let client = redis::Client::open(self.url()).unwrap();
         // By default, a reply may take only half a second.
         let patient = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(PATIENCE))
-            .set_response_timeout(Some(PATIENCE));
+            .set_connection_timeout(limit)
+            .set_response_timeout(limit);
         let raw = client.get_multiplexed_async_connection_with_config(&patient);
-        raw.await.unwrap()
+        let raw = raw.await.unwrap();
+        // Only idle connections of Leasehold are tested, not those of the tests.
+        if self.0.closes_idle_clients() {
+            tokio::spawn(send_pings(raw.clone()));
+        }
+        raw
     }
 
     /// Returns how many scripts the server has run.
@@ -85,6 +95,13 @@ impl Server {
         let mut ask = redis::cmd("INFO");
         let info: String = ask.arg(section).query_async(&mut raw).await.unwrap();
         count(&info, name)
+    }
+}
+
+async fn send_pings(mut raw: MultiplexedConnection) {
+    loop {
+        sleep(Duration::from_millis(500)).await;
+        let _refused: redis::RedisResult<()> = redis::cmd("PING").query_async(&mut raw).await;
     }
 }
 

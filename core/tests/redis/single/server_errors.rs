@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use leasehold::backend::redis::Redis;
 use leasehold::{ConnectError, Error, LockManager};
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpListener;
 use tokio::time::Instant;
 
@@ -288,6 +289,32 @@ async fn a_server_that_closes_the_connection_at_once_is_told_with_the_possible_r
     let error = LockManager::connect(&url).await.unwrap_err();
     assert!(error.to_string().contains("must support RESP3"), "{error}");
     closing.abort();
+}
+
+/// The greeting of a server in protected mode, up to its first sentence. A real one greets only clients of other machines so.
+const PROTECTED: &[u8] = b"-DENIED Redis is running in protected mode because protected mode is enabled and no password \
+    is set for the default user.\r\n";
+
+#[tokio::test]
+async fn a_server_in_protected_mode_is_named_in_the_error() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    let refusing = tokio::spawn(async move {
+        loop {
+            let (mut client, _) = listener.accept().await.unwrap();
+            client.write_all(PROTECTED).await.unwrap();
+        }
+    });
+    for _ in 0..20 {
+        let error = LockManager::connect(&url).await.unwrap_err();
+        assert!(!error.is_temporary(), "{error}");
+        let text = error.to_string();
+        assert!(
+            text.contains("is in protected mode") && text.contains("set a password"),
+            "{text}"
+        );
+    }
+    refusing.abort();
 }
 
 #[tokio::test]

@@ -64,6 +64,15 @@ impl RedisServer {
         self.instance.folder.socket()
     }
 
+    /// Returns whether the settings of this run let it close idle clients.
+    #[must_use]
+    pub fn closes_idle_clients(&self) -> bool {
+        install::REDIS
+            .added_settings()
+            .iter()
+            .any(|it| it == "--timeout")
+    }
+
     /// Returns its certificates, if it uses TLS.
     #[must_use]
     pub fn certificates(&self) -> Option<&Certificates> {

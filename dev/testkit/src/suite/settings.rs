@@ -9,7 +9,6 @@ const NO_LIMIT: &str = "at this level the limit that the test documents does not
 const LOST_COMMITS: &str =
     "with `synchronous_commit = off` a crash loses the last commits, as documented";
 const OWN_SETTING: &str = "the test expects the default of this setting";
-const OWN_CLIENT: &str = "the test has a client of its own that is idle for longer than that";
 const OTHER_SERVER: &str = "the test uses another server";
 const OWN_STATEMENTS: &str = "the test has statements of its own that this setting refuses";
 
@@ -150,14 +149,7 @@ pub const ALL: [Variant; 15] = [
     },
     single("Redis, slow expiry and threads", &[SLOW_EXPIRY]),
     Variant {
-        without: &[
-            ("a_healthy_server_has_only_good_findings", OWN_SETTING),
-            (
-                "a_list_of_many_locks_has_no_slow_command_and_small_pages",
-                OWN_CLIENT,
-            ),
-            ("waiting_for_replicas_needs_one_more_privilege", OWN_CLIENT),
-        ],
+        without: &[("a_healthy_server_has_only_good_findings", OWN_SETTING)],
         ..single("Redis, idle clients are closed", &[IDLE_CLIENTS])
     },
 ];

@@ -1,7 +1,8 @@
-//! The acquire requests without a reply, because a late duplicate must not acquire again.
+//! The acquire requests without a reply, because a late duplicate must not acquire again, and a handover that may have
+//! stored a secret.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::backend::{Attempt, Claim};
 
@@ -10,6 +11,8 @@ use crate::backend::{Attempt, Claim};
 pub(crate) struct UnansweredRequests {
     /// From this time on, by its own clock, the server refuses all of them. Zero if all have a reply.
     latest_expiry: AtomicU64,
+    /// Whether the server may have a secret of a handover.
+    may_have_secret: AtomicBool,
 }
 
 impl UnansweredRequests {
@@ -28,6 +31,16 @@ impl UnansweredRequests {
             expiry,
             is_answered: false,
         }
+    }
+
+    /// Records a handover, before its request is sent.
+    pub(crate) fn handing_over(&self) {
+        self.may_have_secret.store(true, Ordering::Release);
+    }
+
+    /// Returns whether the server may have a secret of a handover.
+    pub(crate) fn may_have_secret(&self) -> bool {
+        self.may_have_secret.load(Ordering::Acquire)
     }
 
     /// Records a request without a reply.

@@ -1,14 +1,17 @@
 //! Servers whose settings are not the defaults.
 
 use std::error::Error as _;
+use std::time::Duration;
 
-use leasehold::{Error, LockManager};
+use leasehold::backend::{Attempt, Backend as _, RenewAnswer};
+use leasehold::{Error, Key, LockManager};
 use leasehold_sqlx::{SqlBackend, ddl};
 use leasehold_testkit::servers::MariaDbServer;
 use sqlx::mysql::MySqlPoolOptions;
-use sqlx::{MySqlPool, raw_sql};
+use sqlx::{MySql, MySqlPool, query_scalar, raw_sql};
 
 use super::assert_shared;
+use crate::backend::waiters::take;
 
 /// Settings of the session that a server may give to each client.
 const SETTINGS: [&str; 2] = [
@@ -51,6 +54,51 @@ async fn on_mariadb_a_pool_without_autocommit_is_refused_with_the_remedy() {
     assert!(!source.is_temporary());
     let text = source.to_string();
     assert!(text.contains("SET autocommit = 1"), "{text}");
+}
+
+/// Returns how many `UPDATE` statements the server has executed.
+async fn updates(admin: &MySqlPool) -> i64 {
+    let count = query_scalar(
+        "SELECT CAST(SUM(variable_value) AS SIGNED) FROM information_schema.global_status \
+         WHERE variable_name IN ('COM_UPDATE', 'COM_UPDATE_MULTI')",
+    );
+    count.fetch_one(admin).await.unwrap()
+}
+
+/// Holds two locks, and returns how many `UPDATE` statements their renewal needs.
+async fn updates_of_a_renewal(backend: &SqlBackend<MySql>, admin: &MySqlPool) -> i64 {
+    let mut claims = Vec::new();
+    for name in ["a", "b"] {
+        let key = Key::new("lock:", name).unwrap();
+        let attempt = Attempt::new(key, Duration::from_secs(30), true);
+        claims.push(take(backend, &attempt).await);
+    }
+    let before = updates(admin).await;
+    for renewed in backend.renew(&claims).await {
+        assert!(
+            matches!(renewed, Ok(RenewAnswer::Extended { .. })),
+            "{renewed:?}"
+        );
+    }
+    let count = updates(admin).await - before;
+    for claim in &claims {
+        backend.release(claim).await.unwrap();
+    }
+    count
+}
+
+#[tokio::test]
+async fn on_mariadb_safe_updates_are_off_in_own_sessions_and_refuse_no_renewal_in_others() {
+    let server = MariaDbServer::start().await.unwrap();
+    let admin = MySqlPool::connect(&server.url()).await.unwrap();
+    let setting = "SET GLOBAL sql_safe_updates = 1";
+    raw_sql(setting).execute(&admin).await.unwrap();
+    let own = SqlBackend::<MySql>::connect(&server.url()).await.unwrap();
+    assert_eq!(updates_of_a_renewal(&own, &admin).await, 1);
+    // The server refuses the statement for both locks, so there is one for each.
+    let pool = MySqlPool::connect(&server.url()).await.unwrap();
+    let others = SqlBackend::new(pool);
+    assert_eq!(updates_of_a_renewal(&others, &admin).await, 3);
 }
 
 #[tokio::test]
