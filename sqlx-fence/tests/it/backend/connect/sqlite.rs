@@ -107,6 +107,7 @@ async fn a_database_that_other_processes_cannot_see_is_refused_with_the_remedy()
 
 #[tokio::test]
 async fn a_file_with_a_hard_link_is_refused_under_both_names_with_the_remedy() {
+    leasehold_sqlx::install_backends();
     let (folder, url) = url();
     LockManager::connect(&url).await.unwrap();
     let link = folder.path().join("link.db");
