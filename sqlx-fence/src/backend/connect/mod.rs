@@ -72,7 +72,8 @@ impl<DB: LockDatabase> SqlBackend<DB> {
             Ok(prepared) => prepared,
             Err(_elapsed) => {
                 let late = format!(
-                    "the database did not reply within {CONNECT_TIMEOUT:?}, or another process blocks it"
+                    "the database did not reply within {CONNECT_TIMEOUT:?}: check the address, and that a database of this \
+                     kind listens there; another process may also block it"
                 );
                 Err(Failed::Database(BackendError::not_applied(late)))
             }
