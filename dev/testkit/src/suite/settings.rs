@@ -9,6 +9,7 @@ const NO_LIMIT: &str = "at this level the limit that the test documents does not
 const LOST_COMMITS: &str =
     "with `synchronous_commit = off` a crash loses the last commits, as documented";
 const OWN_SETTING: &str = "the test expects the default of this setting";
+const COUNTS: &str = "the test counts connections, and its own clients stay connected";
 const OTHER_SERVER: &str = "the test uses another server";
 const OWN_STATEMENTS: &str = "the test has statements of its own that this setting refuses";
 
@@ -149,7 +150,14 @@ pub const ALL: [Variant; 15] = [
     },
     single("Redis, slow expiry and threads", &[SLOW_EXPIRY]),
     Variant {
-        without: &[("a_healthy_server_has_only_good_findings", OWN_SETTING)],
+        without: &[
+            ("a_healthy_server_has_only_good_findings", OWN_SETTING),
+            (
+                "full_memory_many_clients_and_a_short_idle_timeout_are_warnings",
+                COUNTS,
+            ),
+            ("a_shutdown_ends_the_connection", COUNTS),
+        ],
         ..single("Redis, idle clients are closed", &[IDLE_CLIENTS])
     },
 ];
