@@ -9,7 +9,8 @@ const NO_LIMIT: &str = "at this level the limit that the test documents does not
 const LOST_COMMITS: &str =
     "with `synchronous_commit = off` a crash loses the last commits, as documented";
 const OWN_SETTING: &str = "the test expects the default of this setting";
-const COUNTS: &str = "the test counts connections, and its own clients stay connected";
+const COUNTS: &str = "the test counts connections or commands, and its own clients send PINGs";
+const JUMPS: &str = "the clock of the server jumps, so the server counts each client as idle";
 const OTHER_SERVER: &str = "the test uses another server";
 const OWN_STATEMENTS: &str = "the test has statements of its own that this setting refuses";
 
@@ -157,6 +158,10 @@ pub const ALL: [Variant; 15] = [
                 COUNTS,
             ),
             ("a_shutdown_ends_the_connection", COUNTS),
+            ("single::batches", COUNTS),
+            ("single::tokens", JUMPS),
+            ("single::clock", JUMPS),
+            ("another_clock_is_a_warning", JUMPS),
         ],
         ..single("Redis, idle clients are closed", &[IDLE_CLIENTS])
     },
