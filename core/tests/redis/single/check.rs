@@ -70,9 +70,20 @@ async fn a_healthy_server_has_only_good_findings() {
 
 #[tokio::test]
 async fn a_server_that_evicts_keys_is_a_failure() {
-    let (_server, report) = with(|it| it.max_memory("100mb", "allkeys-lru")).await;
-    has(&report, Verdict::Failure, "eviction", "noeviction");
-    assert_eq!(report.verdict(), Verdict::Failure);
+    for policy in [
+        "allkeys-lru",
+        "allkeys-lfu",
+        "allkeys-random",
+        "volatile-lru",
+        "volatile-lfu",
+        "volatile-random",
+        "volatile-ttl",
+    ] {
+        let (_server, report) = with(|it| it.max_memory("100mb", policy)).await;
+        has(&report, Verdict::Failure, "eviction", policy);
+        has(&report, Verdict::Failure, "eviction", "noeviction");
+        assert_eq!(report.verdict(), Verdict::Failure);
+    }
     let (_server, report) = with(|it| it.arg("--maxmemory-policy").arg("volatile-ttl")).await;
     has(&report, Verdict::Warning, "eviction", "volatile-ttl");
 }
