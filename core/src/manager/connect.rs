@@ -298,12 +298,21 @@ mod tests {
         );
     }
 
-    #[cfg(not(feature = "redis"))]
-    #[tokio::test]
-    async fn a_build_without_redis_names_the_feature() {
-        for url in ["redlock://a,b,c", "redis://a", "valkey+sentinel://a,b/name"] {
-            let error = LockManager::connect(url).await.unwrap_err();
-            assert!(error.to_string().contains("`redis`"), "{error}");
+    // The tests are always built with these features, so they cannot connect without them.
+    #[test]
+    fn each_scheme_of_a_server_has_a_feature() {
+        for (scheme, feature) in [
+            ("redis", Some("redis")),
+            ("unix", Some("redis")),
+            ("valkey+sentinel", Some("redis")),
+            ("rediss+cluster", Some("redis")),
+            ("redlock", Some("redis")),
+            ("zookeeper", Some("zookeeper")),
+            ("zookeeper+tls", Some("zookeeper")),
+            ("sqlite", None),
+            ("ftp", None),
+        ] {
+            assert_eq!(server_feature(scheme), feature, "{scheme}");
         }
     }
 }

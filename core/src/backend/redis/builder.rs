@@ -364,7 +364,8 @@ impl Redis {
     /// or Cluster members report.
     ///
     /// `redis+sentinel://user:password@host:26379,host:26379/master-name/database` connects to the primary that these
-    /// Sentinels report, also after a failover. The user in the URL is the servers' user, and `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` uses TLS for all.
+    /// Sentinels report, also after a failover. The user in the URL is the servers' user, and
+    /// `?sentinel_username=…&sentinel_password=…` is for the Sentinels. `rediss+sentinel` uses TLS for all.
     ///
     /// List all Sentinels. More than half of the Sentinels in the URL must name the same primary. So a single malicious
     /// Sentinel cannot make clients send the servers' password to another server. If too many Sentinels do not respond,

@@ -91,10 +91,10 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// # Replicas and failovers
 ///
-/// With Sentinels (see [`Redis::connect`]) the client follows each failover. The client connects to
-/// the new primary when a Sentinel reports it, when the connection breaks, and when the server refuses writes. Waiters
-/// queue again, and holders renew immediately. The holder keeps a lock that the old primary has replicated to the new
-/// primary. Otherwise the lock is lost, and its guard reports the loss.
+/// With Sentinels (see [`Redis::connect`]) the client follows each failover. The client connects to the new primary
+/// when a Sentinel reports it, when the connection breaks, and when the server refuses writes. Waiters queue again, and
+/// holders renew immediately. The holder keeps a lock that the old primary has replicated to the new primary. Otherwise
+/// the lock is lost, and its guard reports the loss.
 ///
 /// Every failover, planned or unplanned, has a gap. A primary may fail with a lock that no replica has. A primary may
 /// also grant such a lock while its successor is already active. The new primary grants the lock a second time before
@@ -112,12 +112,12 @@ use wait::waiter_registry::WaiterRegistry;
 ///
 /// # Clusters
 ///
-/// A Redis Cluster needs version 7 or later (see [`Redis::connect`]). Each lock is on the
-/// master of its key's slot, together with its auxiliary keys. Each master has one connection for commands, and another
-/// connection for notifications if there are waiters. Each address of the URL that is not the name of a master may have
-/// a connection, too. After a command without a reply the client queries the slots again before the next command. The
-/// query takes at most 100 ms while a member does not respond. The client then uses a promoted replica, with the same
-/// gap as with Sentinels.
+/// A Redis Cluster needs version 7 or later (see [`Redis::connect`]). Each lock is on the master of its key's slot,
+/// together with its auxiliary keys. Each master has one connection for commands, and another connection for
+/// notifications if there are waiters. Each address of the URL that is not the name of a master may have a connection,
+/// too. After a command without a reply the client queries the slots again before the next command. The query takes at
+/// most 100 ms while a member does not respond. The client then uses a promoted replica, with the same gap as with
+/// Sentinels.
 ///
 /// Several keys ([`LockManager::lock_all`](crate::LockManager::lock_all)) may be on several masters: each master
 /// receives the keys of its slots, and `lock_all` locks all keys or none.

@@ -65,6 +65,7 @@ async fn waiting_for_replicas_needs_one_more_privilege() {
     while locks.lock("k").try_acquire().await.is_err() {}
     let guard = locks.lock("k").acquire().await.unwrap();
     guard.renew().await.unwrap();
+    // The first client was idle, and a setting of the server may have closed its connection.
     let mut client = server.inner().client().await.unwrap();
     assert_eq!(refused(&mut client).await, Vec::<String>::new());
 }

@@ -70,16 +70,18 @@ impl Server {
 
     /// Opens a connection that does not use Leasehold, and that waits this long for the server and for each reply.
     pub(crate) async fn raw_with_timeout(&self, limit: Option<Duration>) -> MultiplexedConnection {
-        let client = redis::Client::open(self.url()).unwrap();
+        // The server closes no idle client with a subscription, so only idle connections of Leasehold are tested.
+        let stays = self.0.closes_idle_clients();
+        let protocol = if stays { "?protocol=resp3" } else { "" };
+        let client = redis::Client::open(format!("{}{protocol}", self.url())).unwrap();
         // By default, a reply may take only half a second.
         let patient = AsyncConnectionConfig::new()
             .set_connection_timeout(limit)
             .set_response_timeout(limit);
         let raw = client.get_multiplexed_async_connection_with_config(&patient);
-        let raw = raw.await.unwrap();
-        // Only idle connections of Leasehold are tested, not those of the tests.
-        if self.0.closes_idle_clients() {
-            tokio::spawn(send_pings(raw.clone()));
+        let mut raw = raw.await.unwrap();
+        if stays {
+            raw.subscribe("stays").await.unwrap();
         }
         raw
     }
@@ -95,13 +97,6 @@ impl Server {
         let mut ask = redis::cmd("INFO");
         let info: String = ask.arg(section).query_async(&mut raw).await.unwrap();
         count(&info, name)
-    }
-}
-
-async fn send_pings(mut raw: MultiplexedConnection) {
-    loop {
-        sleep(Duration::from_millis(500)).await;
-        let _refused: redis::RedisResult<()> = redis::cmd("PING").query_async(&mut raw).await;
     }
 }
 

@@ -76,7 +76,7 @@ impl LockScripts {
             renew: script!(constants, "renew"),
             renew_shared: script!(constants, "time" "prelude" "fencing_token" "load_holder" "queue" "renew_shared"),
             downgrade: script!(constants, "time" "prelude" "fencing_token" "load_holder" "queue" "downgrade"),
-            hand_over: script!(constants, "store_handover_secret"),
+            hand_over: script!(constants, "handover_secret"),
             force_release: script!(constants, "time" "prelude" "fencing_token" "load_holder" "queue" "force_release"),
             inspect: script!(constants, "time" "prelude" "fencing_token" "load_holder" "queue" "inspect"),
         }

@@ -26,7 +26,7 @@ pub(crate) const RENEW_SHARE: &str =
     script!("constants" "time" "prelude" "fencing_token" "load_holder" "queue" "renew_shared");
 pub(crate) const DOWNGRADE: &str =
     script!("constants" "time" "prelude" "fencing_token" "load_holder" "queue" "downgrade");
-pub(crate) const HAND_OVER: &str = script!("constants" "store_handover_secret");
+pub(crate) const HAND_OVER: &str = script!("constants" "handover_secret");
 pub(crate) const FORCE: &str =
     script!("constants" "time" "prelude" "fencing_token" "load_holder" "queue" "force_release");
 pub(crate) const INSPECT: &str =
