@@ -54,11 +54,16 @@ async fn an_idle_connection_that_the_server_has_closed_is_replaced() {
     acquire_and_release(&backend).await;
     let others = "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND user = 'root'";
     let others: Vec<i64> = query_scalar(others).fetch_all(&mut observer).await.unwrap();
-    assert!(!others.is_empty());
+    let mut killed = 0;
     for other in others {
         let kill = sqlx::AssertSqlSafe(format!("KILL {other}"));
-        raw_sql(kill).execute(&mut observer).await.unwrap();
+        match raw_sql(kill).execute(&mut observer).await {
+            Ok(_) => killed += 1,
+            // `connect` has closed its own connection, which the server may still have listed.
+            Err(ended) => assert!(ended.to_string().contains("Unknown thread id"), "{ended}"),
+        }
     }
+    assert!(killed > 0);
     sleep(Duration::from_millis(1_100)).await;
     acquire_and_release(&backend).await;
 }
