@@ -75,10 +75,10 @@ impl Connection {
         limit: Duration,
         label: Option<&str>,
     ) -> Result<LockManager, leasehold::Error> {
-        // Hundreds of processes may wait on one database server.
-        leasehold_sqlx::install_backends_with_max_connections(NonZeroU32::MIN);
         let mut builder = LockManager::builder()
             .prefix(&self.prefix)
+            // Hundreds of processes may wait on one database server.
+            .max_connections(NonZeroU32::MIN)
             .connect_retry_timeout(limit);
         if let Some(label) = label {
             builder = builder.label(label);

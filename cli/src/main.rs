@@ -11,9 +11,9 @@ mod args;
 mod doctor;
 mod exit_code;
 mod held_locks;
+mod lock_table;
 mod run;
 mod stderr;
-mod table;
 
 use std::io;
 use std::process::ExitCode;

@@ -176,12 +176,12 @@
 //! | `credentials-provider` | Redis passwords and tokens that change: `RedisBuilder::credentials_provider` |
 //! | `macros` (default) | [`macro@distributed_lock`] |
 //! | `metrics` | counters, gauges and histograms through the `metrics` crate |
+//! | `mysql`, `postgres`, `sqlite` | `backend::sql`: locks in a table of the database. Need Rust 1.94 |
 //! | `once` (default) | [`Once`]: a body that runs once, and its recorded result |
 //! | `redis` (default) | [`backend::redis`]: locks on one server, on the primary that Sentinels report, or on a Cluster; [`backend::redlock`]: locks on a majority of independent servers; and fenced data: `RedisFenceStore`, `FencedPipeline` |
 //! | `test-util` | `chaos` and `chaos_test`: your code with a fault at each await; `simulate_loss` on guards, handles and managers. Enables `test-util` of tokio |
-//! | `tls-rustls` | `rediss://`: TLS to Redis, with rustls |
+//! | `tls-rustls` | TLS to the servers of the enabled backends, with rustls: `rediss://`, `zookeeper+tls://`, and what the URL of a database asks for |
 //! | `zookeeper` | `backend::zookeeper`: locks on a `ZooKeeper` ensemble, and when to choose it |
-//! | `zookeeper-tls` | `zookeeper+tls://`: TLS to `ZooKeeper`, with rustls |
 //!
 //! # Traces and metrics
 //!
@@ -235,120 +235,82 @@
 //! of that grant.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod attempt_id;
 pub mod backend;
+pub mod guarantees;
+
+#[doc(inline)]
+pub use leasehold_core::{
+    Accept, AdmitError, AttemptId, ConnectError, CurrentLock, DEFAULT_BACKEND_RETRY_TIMEOUT,
+    DEFAULT_COMMAND_TIMEOUT, DEFAULT_PREFIX, DEFAULT_TTL, Election, EndReason, Ended, Error,
+    FenceStore, FencingToken, HandoverTicket, InProcessFenceStore, InvalidKey, InvalidOption,
+    InvalidTicket, InvalidToken, Key, KeyProblem, Leader, ListedLock, Lock, LockGuard, LockHandle,
+    LockList, LockManager, LockManagerBuilder, LockSet, LockSetGuard, LockSetHandle,
+    LockSetReleaseError, Lost, LostInBody, MAX_COMMAND_TIMEOUT, MAX_KEY_BYTES, MAX_KEYS,
+    MAX_LABEL_BYTES, MAX_PERMITS, MAX_TTL, NoCurrentLockError, Operation, PermitId,
+    ReentrancyScope, ReentrantRelease, RwLock, ShutdownError, Stale, UnconfirmedRelease, check,
+    current_lock, current_lock_by_key, current_locks, kind,
+};
+
 #[cfg(feature = "blocking")]
 #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]
-pub mod blocking;
-#[cfg(feature = "test-util")]
-#[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
-pub mod chaos;
-pub mod check;
-mod clock;
-#[cfg(feature = "conformance")]
-#[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
-pub mod conformance;
-mod current_lock;
-mod engine;
-mod error;
-mod escaped_text;
-mod event_macro;
-mod events;
-#[cfg(any(feature = "conformance", feature = "test-util"))]
-#[cfg_attr(
-    not(feature = "conformance"),
-    allow(dead_code, unreachable_pub, reason = "`chaos` uses a part of it")
-)]
-mod faulty_backend;
-mod fence;
-mod fencing_token;
-pub mod guarantees;
-mod handover_ticket;
-mod held_context;
-mod key;
-mod label;
-mod lock;
-mod lock_set;
-#[cfg(feature = "test-util")]
-mod lock_site;
-#[cfg(feature = "macros")]
-mod macro_support;
-mod manager;
-mod metrics;
-mod mode;
-mod options;
-mod reentrant;
-mod runtime;
-#[cfg(feature = "cron")]
-mod schedule;
-mod sweep_limit;
+#[doc(inline)]
+pub use leasehold_core::blocking;
 
-pub use attempt_id::AttemptId;
-pub use current_lock::{CurrentLock, current_lock, current_lock_by_key, current_locks};
-#[cfg(feature = "once")]
-#[cfg_attr(docsrs, doc(cfg(feature = "once")))]
-pub use error::OnceError;
-pub use error::end::{EndReason, Ended, Lost, LostInBody};
-pub use error::{
-    AdmitError, ConnectError, Error, InvalidTicket, LockSetReleaseError, NoCurrentLockError,
-    Operation, ShutdownError, Stale, UnconfirmedRelease,
-};
-pub use fence::{FenceStore, InProcessFenceStore};
-#[cfg(feature = "redis")]
-#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
-pub use fence::{
-    FencedPipeline, FencedPipelineError, MAX_COMMAND_ARGS, RedisFenceStore, RedisReply,
-};
-pub use fencing_token::{FencingToken, InvalidToken};
-pub use handover_ticket::HandoverTicket;
-pub use key::{InvalidKey, Key, KeyProblem, MAX_KEY_BYTES};
-pub use label::MAX_LABEL_BYTES;
-pub use lock::Lock;
-pub use lock::accept::Accept;
-pub use lock::election::{Election, Leader};
-pub use lock::guard::LockGuard;
-pub use lock::held_handle::LockHandle;
-pub use lock::kind;
-#[cfg(feature = "once")]
-#[cfg_attr(docsrs, doc(cfg(feature = "once")))]
-pub use lock::once::Once;
-pub use lock::permit_id::PermitId;
-pub use lock::rw_lock::RwLock;
-pub use lock_set::{LockSet, LockSetGuard, LockSetHandle};
-pub use manager::{ListedLock, LockList, LockManager, LockManagerBuilder};
-pub use options::{
-    DEFAULT_BACKEND_RETRY_TIMEOUT, DEFAULT_COMMAND_TIMEOUT, DEFAULT_PREFIX, DEFAULT_TTL,
-    InvalidOption, MAX_COMMAND_TIMEOUT, MAX_KEYS, MAX_PERMITS, MAX_TTL,
-};
-#[cfg(feature = "once")]
-#[cfg_attr(docsrs, doc(cfg(feature = "once")))]
-pub use options::{DEFAULT_RETENTION, MAX_RESULT_BYTES, MAX_RETENTION};
-pub use reentrant::{ReentrancyScope, ReentrantRelease};
 #[cfg(feature = "cron")]
 #[cfg_attr(docsrs, doc(cfg(feature = "cron")))]
-pub use schedule::{InvalidSchedule, Schedule, Slot};
+#[doc(inline)]
+pub use leasehold_core::{InvalidSchedule, Schedule, Slot};
 
 #[cfg(feature = "macros")]
 #[cfg_attr(docsrs, doc(cfg(feature = "macros")))]
-pub use leasehold_macros::distributed_lock;
+#[doc(inline)]
+pub use leasehold_core::distributed_lock;
+
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub use leasehold_core::__private;
+
+#[cfg(feature = "once")]
+#[cfg_attr(docsrs, doc(cfg(feature = "once")))]
+#[doc(inline)]
+pub use leasehold_core::{DEFAULT_RETENTION, MAX_RESULT_BYTES, MAX_RETENTION, Once, OnceError};
+
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+#[doc(inline)]
+pub use leasehold_redis::{
+    FencedPipeline, FencedPipelineError, MAX_COMMAND_ARGS, RedisFenceStore, RedisReply,
+};
+
+/// The version of the `redis` crate whose types are in signatures, such as
+/// [`RedisBuilder::connect_client`](backend::redis::RedisBuilder::connect_client).
+#[cfg(feature = "redis")]
+#[cfg_attr(docsrs, doc(cfg(feature = "redis")))]
+pub use leasehold_redis::redis;
+
+/// The version of the `sqlx` crate whose types are in signatures, such as
+/// [`SqlBackend::new`](backend::sql::SqlBackend::new).
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+#[cfg_attr(
+    docsrs,
+    doc(cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite")))
+)]
+pub use leasehold_sql::sqlx;
+
+#[cfg(feature = "conformance")]
+#[cfg_attr(docsrs, doc(cfg(feature = "conformance")))]
+#[doc(inline)]
+pub use leasehold_test::{conformance, conformance_tests};
+
+#[cfg(feature = "test-util")]
+#[cfg_attr(docsrs, doc(cfg(feature = "test-util")))]
+#[doc(inline)]
+pub use leasehold_test::chaos;
 
 #[cfg(all(feature = "macros", feature = "test-util"))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "macros", feature = "test-util"))))]
-pub use leasehold_macros::chaos_test;
-
-/// Items that the expansion of `#[distributed_lock]` calls. These items are not public API, and may change in any
-/// release.
-#[cfg(feature = "macros")]
-#[doc(hidden)]
-pub mod __private {
-    pub use std::format;
-
-    pub use super::macro_support::{
-        AsManager, Call, FromLockError, HeldCall, LockedReturn, PendingCall, Skippable, escaped,
-    };
-    #[cfg(feature = "once")]
-    pub use super::macro_support::{OnceCall, OnceReturn};
-}
+#[doc(inline)]
+pub use leasehold_core::chaos_test;
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "macros"))]

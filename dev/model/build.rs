@@ -5,7 +5,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-const SOURCE: &str = "../../core/src/backend/redis/connection/caller_driven/drive_state.rs";
+const SOURCE: &str = "../../core/backends/redis/src/connection/caller_driven/drive_state.rs";
 
 /// A name, what is taken out of the source, and what is put in its place.
 const MISTAKES: [(&str, &str, &str); 4] = [

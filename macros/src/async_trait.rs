@@ -6,7 +6,7 @@ use quote::ToTokens;
 use syn::visit::Visit;
 use syn::{AssocType, Block, Expr, Ident, Lifetime, Local, Pat, ReturnType, Signature, Stmt, Type};
 
-use crate::arguments::Arguments;
+use crate::function_arguments::Arguments;
 
 /// Returns the output type of the future of a method of `async-trait`, or `None` for any other function.
 pub(crate) fn output(signature: &Signature) -> Option<Type> {

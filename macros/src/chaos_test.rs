@@ -7,8 +7,8 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{ItemFn, MetaNameValue, ReturnType, Token};
 
+use crate::compile_errors::Mistakes;
 use crate::duration;
-use crate::mistakes::Mistakes;
 
 const OPTIONS: &str = "`seed`, `max_runs`, `time_limit` and `crate`";
 

@@ -5,15 +5,15 @@ use syn::token::Brace;
 use syn::visit_mut::{VisitMut, visit_type_mut};
 use syn::{ExprReference, Ident, Token, Type, TypeInfer};
 
-use crate::args::{Args, Contended, Lost, Wait};
-use crate::arguments::Arguments;
+use crate::annotated_function::{self, Function};
 use crate::async_trait::{self, Method};
-use crate::function::{self, Function};
+use crate::attribute_options::{Args, Contended, Lost, Wait};
+use crate::compile_errors::Mistakes;
+use crate::error_spans::{meaning, rename_self};
+use crate::function_arguments::Arguments;
 use crate::key::Key;
 use crate::kind;
-use crate::mistakes::Mistakes;
 use crate::once;
-use crate::respan::{meaning, rename_self};
 
 /// Returns the function with its lock. If there are mistakes, returns compile errors and the original function.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {
@@ -121,7 +121,7 @@ impl Place {
             boxed,
         };
         let Some(output) = async_trait::output(&function.signature) else {
-            let output = function::output(&function.signature);
+            let output = annotated_function::output(&function.signature);
             return plain(arguments, output, braced(content, &brace), false);
         };
         match Method::cut(content.clone(), &mut arguments) {

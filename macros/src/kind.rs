@@ -2,8 +2,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Expr, ExprLit, Lit};
 
-use crate::args::{Args, Mode};
-use crate::mistakes::Mistakes;
+use crate::attribute_options::{Args, Mode};
+use crate::compile_errors::Mistakes;
 
 /// Returns the method call that sets the kind of the lock, such as `.reading()`, or nothing for an exclusive lock.
 /// Reports options that cannot be combined.

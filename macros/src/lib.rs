@@ -2,23 +2,23 @@
 //! held. Use it as `leasehold::distributed_lock`, with the feature `macros` of `leasehold`. `#[chaos_test]` makes a test
 //! of an async function, with faults.
 
-mod args;
-mod arguments;
+mod annotated_function;
 mod async_trait;
+mod attribute_options;
 mod chaos_test;
+mod compile_errors;
 mod duration;
+mod error_spans;
 mod expand;
-mod function;
 #[cfg(test)]
-mod garbled;
+mod expansion_snapshots;
+mod function_arguments;
+#[cfg(test)]
+mod fuzz_tests;
 mod key;
 mod kind;
-mod mistakes;
 mod once;
-mod respan;
-mod slot;
-#[cfg(test)]
-mod snapshot;
+mod schedule_slot;
 
 use proc_macro::TokenStream;
 

@@ -4,8 +4,8 @@ use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::Type;
 
-use crate::args::{Args, Contended, Lost, Mode};
-use crate::mistakes::Mistakes;
+use crate::attribute_options::{Args, Contended, Lost, Mode};
+use crate::compile_errors::Mistakes;
 
 /// Returns the calls that set the options, such as `.once::<R>(..).slot_of("0 3 * * *")`, or nothing without `once`.
 pub(crate) fn steps(

@@ -17,22 +17,20 @@
 //! `postgres://host/shop?options=-csearch_path%3Dlocks`, or `mysql://host/locks`, where each schema is a database. On
 //! Postgres, if another schema of the database has the table already, create the second one in a migration. Programs
 //! that share the tables, and must not share their locks, set a
-//! [`prefix`](leasehold::LockManagerBuilder::prefix).
+//! [`prefix`](leasehold_core::LockManagerBuilder::prefix).
 
 use std::future::Future;
 
 use sqlx::Acquire;
 
-#[cfg(feature = "backend")]
-use crate::backend::LockDatabase;
 use crate::database::{Driver, FencedDatabase};
-pub use crate::schema::{
+pub use crate::table_definitions::{
     COLUMN_TYPE, MYSQL_FENCES, MYSQL_IDEMPOTENCY_RECORDS, POSTGRES_FENCES,
     POSTGRES_IDEMPOTENCY_RECORDS, SQLITE_FENCES, SQLITE_IDEMPOTENCY_RECORDS,
 };
-#[cfg(feature = "backend")]
-pub use crate::schema::{MYSQL_LOCKS, POSTGRES_LOCKS, SQLITE_LOCKS};
-use crate::{DEFAULT_COLUMN, Error, name, table};
+use crate::{DEFAULT_COLUMN, Error, table_and_column_names};
+use leasehold_sql::catalog::ensure;
+pub use leasehold_sql::ddl::{MYSQL_LOCKS, POSTGRES_LOCKS, SQLITE_LOCKS, create_locks};
 
 /// Creates the table `leasehold_fences` if it does not exist.
 ///
@@ -51,7 +49,7 @@ where
 {
     async move {
         let mut connection = at.acquire().await?;
-        table::ensure::<A::Database>(&mut connection, A::Database::FENCES).await
+        Ok(ensure::<A::Database>(&mut connection, A::Database::FENCES).await?)
     }
 }
 
@@ -75,30 +73,7 @@ where
 {
     async move {
         let mut connection = at.acquire().await?;
-        table::ensure::<A::Database>(&mut connection, A::Database::IDEMPOTENCY_RECORDS).await
-    }
-}
-
-/// Creates the table `leasehold_locks` of [`SqlBackend`](crate::SqlBackend) if it does not exist.
-///
-/// # Errors
-///
-/// - [`Error::Table`]: the existing table has other columns or a storage engine without transactions, or on Postgres, it is
-///   in a schema that this role does not use.
-/// - [`Error::Sqlx`]: the database failed, for example because the role may not create tables.
-#[cfg(feature = "backend")]
-#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
-#[expect(
-    clippy::manual_async_fn,
-    reason = "the future of an `async fn` over `Acquire` cannot be spawned"
-)]
-pub fn create_locks<'a, 'c: 'a, A>(at: A) -> impl Future<Output = Result<(), Error>> + Send + 'a
-where
-    A: Acquire<'c, Database: LockDatabase> + Send + 'a,
-{
-    async move {
-        let mut connection = at.acquire().await?;
-        table::ensure::<A::Database>(&mut connection, A::Database::LOCKS).await
+        Ok(ensure::<A::Database>(&mut connection, A::Database::IDEMPOTENCY_RECORDS).await?)
     }
 }
 
@@ -163,8 +138,8 @@ where
     A: Acquire<'c, Database: FencedDatabase> + Send + 'a,
 {
     async move {
-        name::table(<A::Database as Driver>::DIALECT, table)?;
-        name::column(column)?;
+        table_and_column_names::table(<A::Database as Driver>::DIALECT, table)?;
+        table_and_column_names::column(column)?;
         let mut connection = at.acquire().await?;
         if exists::<A::Database>(&mut connection, table, column).await? {
             return Ok(());

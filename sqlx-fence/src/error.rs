@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use leasehold::{Lost, Stale};
+use leasehold_core::{Lost, Stale};
+use leasehold_sql::READ_ONLY;
+use leasehold_sql::catalog::TableError;
 
 /// The reason why a fenced write failed, or why its outcome is unknown.
 ///
@@ -169,7 +171,7 @@ pub enum Error {
     /// A [`FencedPool`](crate::FencedPool) needs a lock for this write, and the task does not hold one. Nothing was
     /// sent. `?` also converts the errors of `run` and `acquire` of a lock into this variant.
     #[error(transparent)]
-    Lock(#[from] leasehold::Error),
+    Lock(#[from] leasehold_core::Error),
     /// The task holds locks, but no lock for this table of a [`FencedPool`](crate::FencedPool). Nothing was sent.
     #[error(
         "writing `{table}` needs a lock on `{pattern}`, but this task holds `{}`: acquire the lock of the row, and write \
@@ -193,23 +195,21 @@ pub enum Error {
     Sqlx(#[source] sqlx::Error),
 }
 
+impl From<TableError> for Error {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Unusable { table, problem } => Self::Table { table, problem },
+            TableError::Database(error) => error.into(),
+            other => Self::Sqlx(sqlx::Error::Configuration(other.into())),
+        }
+    }
+}
+
 impl Error {
     /// Returns an error if a lock has ended.
     pub(crate) fn if_lost(end: Option<Lost>) -> Result<(), Self> {
         end.map_or(Ok(()), |lost| Err(Self::Lost(lost)))
     }
-}
-
-pub(crate) const READ_ONLY: &str = "the database takes no writes, so nothing was written: connect to the primary if the \
-     server is a replica, or was the primary before a switchover; otherwise look for a setting that makes it read-only, \
-     such as `default_transaction_read_only` or `read_only`";
-
-/// Returns whether the server takes no writes. `MariaDB` and `MySQL` have a code of their own for the server's setting,
-/// and the code of other errors.
-pub(crate) fn is_read_only(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|error| {
-        error.code().as_deref() == Some("25006") || error.message().contains("read-only option")
-    })
 }
 
 /// A position in a statement.

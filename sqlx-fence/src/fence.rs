@@ -1,8 +1,8 @@
 use std::borrow::Cow;
 
-use leasehold::{FencingToken, InvalidToken};
+use leasehold_core::{FencingToken, InvalidToken};
 
-use crate::{DEFAULT_COLUMN, Error, name};
+use crate::{DEFAULT_COLUMN, Error, table_and_column_names};
 
 /// Adds the fencing token of a holder to its writes. The database refuses a write to a row or resource with a newer
 /// token.
@@ -53,7 +53,7 @@ impl Fence {
     /// returns it for `rowid`, `oid` and `_rowid_`, which are aliases of the primary key on `SQLite`.
     pub fn with_column(mut self, name: impl Into<Cow<'static, str>>) -> Result<Self, Error> {
         let column = name.into();
-        name::column(&column)?;
+        table_and_column_names::column(&column)?;
         self.column = column;
         Ok(self)
     }

@@ -6,10 +6,11 @@ use std::time::Duration;
 use sqlx::error::DatabaseError;
 use sqlx::{Database, Pool, Transaction};
 
-use crate::begin::to_its_end;
-use crate::database::{Driver, FencedDatabase, Obstacle};
-use crate::record::IdempotencyRecord;
-use crate::{Error, FencedTransaction, resource};
+use crate::database::{Driver, FencedDatabase};
+use crate::fenced_transaction::to_its_end;
+use crate::idempotency_record::IdempotencyRecord;
+use crate::{Error, FencedTransaction, resource_names};
+use leasehold_sql::catalog::Obstacle;
 
 impl IdempotencyRecord {
     /// Inserts the record in the transaction of its work. The record expires after `keep`. On Postgres this time counts
@@ -37,7 +38,7 @@ impl IdempotencyRecord {
         transaction: &mut T,
         keep: Duration,
     ) -> Result<(), Error> {
-        resource::check("idempotency key", &self.key)?;
+        resource_names::check("idempotency key", &self.key)?;
         let inserted = T::Database::insert_record(transaction.connection(), self, seconds(keep));
         inserted.await.map_err(|error| self.refused(error))
     }
@@ -120,7 +121,7 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
     ///
     /// This method is cancel safe. In a tokio runtime its statements run to their end.
     pub async fn find(&self, key: &str) -> Result<Option<IdempotencyRecord>, Error> {
-        resource::check("idempotency key", key)?;
+        resource_names::check("idempotency key", key)?;
         let (pool, key) = (self.pool.clone(), key.to_owned());
         let found = to_its_end(async move {
             loop {
@@ -144,7 +145,7 @@ impl<DB: FencedDatabase> SqlIdempotencyStore<DB> {
     ///
     /// In a tokio runtime, a dropped call still inserts the record.
     pub async fn insert(&self, record: &IdempotencyRecord, keep: Duration) -> Result<(), Error> {
-        resource::check("idempotency key", &record.key)?;
+        resource_names::check("idempotency key", &record.key)?;
         let (pool, inserted) = (self.pool.clone(), record.clone());
         let insert = to_its_end(async move {
             let mut tx = pool.begin().await?;

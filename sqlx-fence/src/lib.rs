@@ -1,6 +1,5 @@
 //! Adds fencing tokens to the writes of sqlx 0.9 (not 0.8). Fencing tokens prevent a stale holder of a lock from
-//! overwriting newer data. With the feature `backend`, the crate also [stores locks in the
-//! database](#locks-in-the-database).
+//! overwriting newer data. The locks can be [in the same database](#locks-in-the-database).
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -54,7 +53,7 @@
 //! | [`FencedPool::begin`] | as `Fence::begin`, and the rows that it writes | as `Fence::begin` |
 //! | [`Fence::query`], [`Fence::query_as`], [`FencedExt`] | rows that a newer holder has **written** | no additional round trip |
 //! | [`Fence::begin`] | everything in the transaction, including reads, from its beginning | one additional statement on Postgres and `SQLite`, two on `MySQL` and `MariaDB`; on `SQLite` also three settings within the process |
-//! | [`LockedTransaction`] (feature `backend`): commits only while its lock is held, which must be in the same database | everything in the transaction, including reads, without a token column | none |
+//! | [`LockedTransaction`]: commits only while its lock is held, which must be in the same database | everything in the transaction, including reads, without a token column | none |
 //! | [`SqlIdempotencyStore`] | work that runs again: one effect per idempotency key is committed | one statement for a repeat; for a new key two, and one in the transaction of the work |
 //! | [`SqlFenceStore`] | resources outside of the database | its own transaction, begun as by `Fence::begin` |
 //! | [`mark`] | a row against changes between a read and a write, for locks without a token | two statements |
@@ -130,80 +129,63 @@
 //!
 //! # Locks in the database
 //!
-//! With the feature `backend`, [`SqlBackend`] stores locks in the table `leasehold_locks`. A program needs no other server
-//! for its locks. After one call of [`install_backends`], [`LockManager::connect`](leasehold::LockManager::connect)
-//! accepts the URLs of the enabled databases. The processes of one machine can share a `SQLite` file, which needs no server
-//! at all.
+//! With its features `postgres`, `mysql` and `sqlite`, the crate `leasehold` stores locks in the table `leasehold_locks`,
+//! so a program needs no other server for them. A [`LockedTransaction`] then commits only while its lock is held.
 //!
 //! # Features
 //!
 //! | feature | adds |
 //! |---|---|
-//! | `backend` | [`SqlBackend`] and [`install_backends`]: locks in the database itself; [`LockedTransaction`]. Enables sqlx's `runtime-tokio` |
 //! | `metrics` | counters through the `metrics` crate |
 //! | `mysql` | `MySQL` and `MariaDB` (tested: `MariaDB` 10.11) |
 //! | `postgres` | Postgres (tested: 15) |
 //! | `sqlite` | `SQLite`, bundled |
 //! | `tls-rustls` | TLS to databases, with rustls and the certificates that the system trusts |
 //!
-//! No feature is enabled by default. Select another TLS of sqlx, and without `backend` its runtime, in your own dependency on
-//! sqlx.
+//! No feature is enabled by default. Select another TLS of sqlx in your own dependency on sqlx.
 //!
 //! # Traces and metrics
 //!
-//! Events: `leasehold_sqlx.stale`, `.partially_stale`, `.notifications_refused` (`WARN`), `.busy` (`DEBUG`), `.written`,
-//! `.begun` (`TRACE`). The field `event` contains the name of the event. The field `resource` contains the resource of
+//! Events: `leasehold_sqlx.stale`, `.partially_stale` (`WARN`), `.busy` (`DEBUG`), `.written`, `.begun` (`TRACE`). The
+//! field `event` contains the name of the event. The field `resource` contains the resource of
 //! `begin`, or the table of a fenced statement. Metric: `leasehold.sqlx.writes{outcome}`, with the same outcomes.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[cfg(feature = "backend")]
-#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
-mod backend;
-mod begin;
-mod carried;
 mod database;
 pub mod ddl;
 mod error;
-mod event;
+mod errors_through_sqlx;
 mod fence;
+mod fenced_transaction;
 mod idempotency;
 mod isolation;
-#[cfg(feature = "backend")]
-#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
-mod locked;
+mod locked_transaction;
 #[doc = include_str!("mark.md")]
 pub mod mark {}
-mod name;
-mod observe;
+mod events_and_metrics;
+mod fence_store;
+mod idempotency_record;
 mod pool;
 mod query;
-mod record;
-mod resource;
+mod resource_names;
 mod rewrite;
-mod schema;
-mod store;
-mod table;
+mod table_and_column_names;
+mod table_definitions;
 
-pub use leasehold::{AdmitError, FenceStore, FencingToken, InvalidToken, Stale};
+pub use leasehold_core::{AdmitError, FenceStore, FencingToken, InvalidToken, Stale};
+pub use leasehold_sql::{LockDatabase, SqlBackend};
 
-#[cfg(feature = "backend")]
-#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
-pub use self::backend::{
-    LockDatabase, SqlBackend, install_backends, install_backends_with_max_connections,
-};
-pub use self::begin::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::database::{Completable, FencedDatabase};
 pub use self::error::{Error, Position};
 pub use self::fence::Fence;
+pub use self::fence_store::SqlFenceStore;
+pub use self::fenced_transaction::{Begin, DEFAULT_LOCK_TIMEOUT};
 pub use self::idempotency::{OpenTransaction, SqlIdempotencyStore};
+pub use self::idempotency_record::IdempotencyRecord;
 pub use self::isolation::Isolation;
-#[cfg(feature = "backend")]
-#[cfg_attr(docsrs, doc(cfg(feature = "backend")))]
-pub use self::locked::{LockedBegin, LockedTransaction};
+pub use self::locked_transaction::{LockedBegin, LockedTransaction};
 pub use self::pool::{FencedBegin, FencedConnection, FencedPool, FencedTransaction};
 pub use self::query::{Fenceable, FencedExt, FencedQuery};
-pub use self::record::IdempotencyRecord;
-pub use self::store::SqlFenceStore;
 
 /// The default name of the token column.
 pub const DEFAULT_COLUMN: &str = "fencing_token";
@@ -211,15 +193,12 @@ pub const DEFAULT_COLUMN: &str = "fencing_token";
 /// Compiles the examples in this crate's README, and in the chapters of the guide that use this crate.
 #[cfg(all(doctest, feature = "postgres", feature = "sqlite"))]
 mod guide {
-    #[cfg(feature = "backend")]
     #[doc = include_str!("../README.md")]
     struct Readme;
-    #[cfg(feature = "backend")]
     #[doc = include_str!("../../docs/guide/01-first-lock.md")]
     struct FirstLock;
     #[doc = include_str!("../../docs/guide/04-fenced-sql.md")]
     struct FencedSql;
-    #[cfg(feature = "backend")]
     #[doc = include_str!("../../docs/guide/08-backends.md")]
     struct Backends;
 }

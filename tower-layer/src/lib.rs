@@ -45,7 +45,7 @@
 //! - The layer releases the lock once: when the handler completes, fails, panics or is dropped. With
 //!   [`LockLayer::until_body_end`] it releases the lock when the response body ends or is dropped.
 //! - If the backend is down, the layer refuses requests. No request runs without its lock.
-//! - The guarantees and limits of [`leasehold`] locks apply.
+//! - The guarantees and limits of `leasehold` locks apply.
 //!
 //! A lock does not make requests idempotent: a duplicate request runs again if it arrives after the first response. Use
 //! `IdempotencyLayer` for such requests. A request that was cancelled may be partly done, and its last statement may still commit while the next holder runs:
@@ -121,7 +121,7 @@
 //!
 //! A layer locks only the handshake. It releases the lock when the handler returns the response to the handshake, even
 //! with [`until_body_end`](LockLayer::until_body_end) and [`OnDisconnect::Continue`]. A [`Locked`] that is moved into
-//! the session is not valid there: its `ended()` returns [`Released`](leasehold::EndReason::Released). The layer treats
+//! the session is not valid there: its `ended()` returns [`Released`](leasehold_core::EndReason::Released). The layer treats
 //! other upgrades and CONNECT in the same way.
 //!
 //! To hold a lock for a whole session, acquire it in the handler and move the guard into the session. While another
@@ -172,7 +172,7 @@
 //!
 //! The server detects that a client has disconnected only when it sends to that client. Until then the watchdog renews
 //! the lock. Send pings and end the session if the client does not reply, or set a `max_hold` as above. A graceful
-//! shutdown of axum does not wait for sessions. [`LockManager::shutdown`](leasehold::LockManager::shutdown) releases
+//! shutdown of axum does not wait for sessions. [`LockManager::shutdown`](leasehold_core::LockManager::shutdown) releases
 //! their locks.
 //!
 //! Do not lock the same key in a layer around a handler that acquires it. The handler's acquire is then refused as
@@ -219,28 +219,27 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod body;
-mod event;
+mod current_lock_extension;
+mod events;
 mod fence;
-mod future;
-mod giving;
 #[cfg(feature = "idempotency")]
 mod idempotency;
 pub mod key;
 mod lock;
-mod locked;
+mod manager_source;
 mod methods;
-mod observe;
 mod on_loss;
 mod problem;
+mod releasable_guard;
+mod response_future;
 pub mod service;
-mod source;
 
 pub use self::body::{BodyCut, ResponseBody};
+pub use self::current_lock_extension::Locked;
 pub use self::fence::{
     DEFAULT_QUEUE_TIMEOUT, DEFAULT_TOKEN_LEAD, FENCING_TOKEN, FenceLayer, FenceService,
     FencedToken, SendFencingTokenLayer, SendFencingTokenService,
 };
-pub use self::future::ResponseFuture;
 #[cfg(all(feature = "idempotency", feature = "sqlx"))]
 #[cfg_attr(docsrs, doc(cfg(all(feature = "idempotency", feature = "sqlx"))))]
 pub use self::idempotency::IdempotentRequest;
@@ -252,10 +251,10 @@ pub use self::idempotency::{
     IdempotencyService, MAX_RESPONSE_BYTES,
 };
 pub use self::lock::{DEFAULT_MAX_HOLD, LockLayer, LockService, OnDisconnect};
-pub use self::locked::Locked;
+pub use self::manager_source::DEFAULT_MAX_WAITERS;
 pub use self::on_loss::OnLoss;
 pub use self::problem::{DEFAULT_BUSY_RETRY_AFTER, DEFAULT_RETRY_AFTER, Problem, ProblemKind};
-pub use self::source::DEFAULT_MAX_WAITERS;
+pub use self::response_future::ResponseFuture;
 
 /// A boxed error, as in Tower and axum.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

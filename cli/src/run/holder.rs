@@ -13,9 +13,9 @@ use leasehold::{DEFAULT_BACKEND_RETRY_TIMEOUT, Error, LockGuard, LockManager, Lo
 use rustix::process::{Pid, Signal, getpgrp};
 use tokio::time::{sleep, timeout};
 
-use super::channel::{Channel, ToHolder, ToSupervisor, send_file};
-use super::deadline::{Deadline, now};
-use super::processes::{Processes, adopt_orphans};
+use super::child_processes::{Processes, adopt_orphans};
+use super::command_deadline::{Deadline, now};
+use super::holder_channel::{Channel, ToHolder, ToSupervisor, send_file};
 use super::signals::{self, Signals};
 use crate::args::{OnLoss, RunArgs};
 use crate::stderr::{self, print_error};

@@ -1,8 +1,8 @@
 //! `leasehold run`: a command that runs only while a lock is held.
 
-mod channel;
-mod deadline;
+mod child_processes;
+mod command_deadline;
 pub(crate) mod holder;
-mod processes;
+mod holder_channel;
 mod signals;
 pub(crate) mod supervisor;

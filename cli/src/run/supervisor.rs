@@ -1,6 +1,6 @@
 //! The parent of the command, which ends the command before the lease ends.
 //!
-//! The supervisor knows the [deadline](super::deadline) of the lease from the holder. If the holder is stopped, or cannot
+//! The supervisor knows the [deadline](super::command_deadline) of the lease from the holder. If the holder is stopped, or cannot
 //! renew the lease, no message moves the deadline. If the holder ends, the channel is closed.
 
 use std::io;
@@ -15,9 +15,9 @@ use rustix::process::{Pid, Signal, WaitStatus, kill_process, kill_process_group}
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use super::channel::{Channel, ToHolder, ToSupervisor, receive_file};
-use super::deadline::{Deadline, now};
-use super::processes::{Processes, adopt_orphans};
+use super::child_processes::{Processes, adopt_orphans};
+use super::command_deadline::{Deadline, now};
+use super::holder_channel::{Channel, ToHolder, ToSupervisor, receive_file};
 use super::signals::{self, Signals};
 use crate::args::{OnLoss, SuperviseArgs};
 use crate::exit_code;

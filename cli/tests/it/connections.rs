@@ -24,8 +24,8 @@ async fn server(connections: usize) -> (PostgresServer, LockManager) {
     let limit = format!("max_connections={}", connections + 4);
     let server = PostgresServer::builder().setting(limit).start().await;
     let server = server.unwrap();
-    leasehold_sqlx::install_backends_with_max_connections(NonZeroU32::MIN);
-    let locks = LockManager::connect(&server.url()).await.unwrap();
+    let locks = LockManager::builder().max_connections(NonZeroU32::MIN);
+    let locks = locks.connect(&server.url()).await.unwrap();
     for sql in [
         "CREATE ROLE worker LOGIN",
         "GRANT ALL ON leasehold_locks TO worker",

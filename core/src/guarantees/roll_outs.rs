@@ -6,15 +6,15 @@
 //!
 //! - A process with the first scripts of `lh1` and a process with the current scripts exclude each other on one key.
 //!   They use one queue and one counter, and hand locks to each other.
-//!   `leasehold::redis::single::rollout::both_versions_exclude_each_other_and_share_a_token_counter`,
-//!   `leasehold::redis::single::rollout::both_versions_share_one_queue_and_hand_off_to_each_other`,
-//!   `leasehold::redis::single::rollout::readers_and_permits_of_both_versions_are_counted_together`,
-//!   `leasehold::redis::single::rollout::batched_renewals_leave_the_same_keys_as_the_first_version`
+//!   `leasehold_redis::it::single::rollout::both_versions_exclude_each_other_and_share_a_token_counter`,
+//!   `leasehold_redis::it::single::rollout::both_versions_share_one_queue_and_hand_off_to_each_other`,
+//!   `leasehold_redis::it::single::rollout::readers_and_permits_of_both_versions_are_counted_together`,
+//!   `leasehold_redis::it::single::rollout::batched_renewals_leave_the_same_keys_as_the_first_version`
 //! - A handed-over lock can be accepted only by the version that wrote the ticket: tickets of earlier versions have no
 //!   secret, and are refused.
-//!   `leasehold::redis::single::rollout::a_handover_is_accepted_only_by_the_version_that_made_it`
+//!   `leasehold_redis::it::single::rollout::a_handover_is_accepted_only_by_the_version_that_made_it`
 //! - On a majority of servers both versions also exclude each other, notify each other, and generate tokens from the
-//!   same counters. `leasehold::redis::redlock::rollout::rounds_of_both_versions_exclude_each_other_and_share_counters`
+//!   same counters. `leasehold_redis::it::redlock::rollout::rounds_of_both_versions_exclude_each_other_and_share_counters`
 //!
 //! A version that is not compatible in this way uses another layout, `lh2`, and must do three things:
 //!

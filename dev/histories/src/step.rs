@@ -16,7 +16,6 @@ pub(crate) fn specified(mode: Mode) -> specification::Mode {
         Mode::Exclusive => specification::Mode::Exclusive,
         Mode::Shared => specification::Mode::Shared,
         Mode::Permits { count, of } => specification::Mode::Permits { count, of },
-        _ => panic!("{mode:?}"),
     }
 }
 

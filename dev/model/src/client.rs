@@ -1,5 +1,5 @@
-//! The client: `core/src/engine` (`acquire`, `lease`, `renew`, `release`), and the additions of
-//! `core/src/backend/redis` (`attempt`, `protocol/unanswered_requests`, `wait/local_queue`).
+//! The client: `core/core/src/engine` (`acquire`, `lease`, `renew`, `release`), and the additions of
+//! `core/backends/redis/src` (`attempt`, `protocol/unanswered_requests`, `wait/local_queue`).
 
 use crate::action::Action;
 use crate::attempt::{Line, Naming, Pass, Phase};

@@ -8,8 +8,8 @@
 //! ```
 //!
 //! The protocol consists of two parts. `scripts` contains a function for each script of
-//! `core/src/backend/redis/scripts/*.lua`, with the same name. `client` contains the corresponding parts of
-//! `core/src/engine` and `core/src/backend/redis`. If a script changes, change its function here, too. The tests show
+//! `core/backends/redis/src/scripts/*.lua`, with the same name. `client` contains the corresponding parts of
+//! `core/core/src/engine` and `core/backends/redis/src`. If a script changes, change its function here, too. The tests show
 //! what the change breaks:
 //!
 //! ```

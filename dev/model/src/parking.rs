@@ -1,5 +1,5 @@
 //! Attempts that are parked until a release of their process requests the lock for them: `Parked` and `Named` of
-//! `core/src/backend/redis/wait/local_queue.rs`.
+//! `core/backends/redis/src/wait/local_queue.rs`.
 
 use crate::action::Action;
 use crate::attempt::{Line, Naming, Phase};

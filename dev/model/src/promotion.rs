@@ -1,5 +1,5 @@
 //! A planned failover: another server becomes the primary with a copy of the state, and the old one continues until the
-//! clients follow. `core/src/backend/redis/failover_release_replay.rs` repeats missed releases at the new primary.
+//! clients follow. `core/backends/redis/src/failover_release_replay.rs` repeats missed releases at the new primary.
 
 use crate::action::Action;
 use crate::attempt::{Line, Phase};

@@ -185,16 +185,16 @@ mod tests {
     #[test]
     fn text_that_a_seeded_bug_replaces_exists_in_a_script() {
         let scripts = [
-            include_str!("../../../core/src/backend/redis/scripts/acquire_fast.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/prelude.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/fencing_token.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/release_fast.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/release_handoff.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/batch.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/queue.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/release.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/find_outcome.lua"),
-            include_str!("../../../core/src/backend/redis/scripts/record.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/acquire_fast.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/prelude.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/fencing_token.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/release_fast.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/release_handoff.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/batch.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/queue.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/release.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/find_outcome.lua"),
+            include_str!("../../../core/backends/redis/src/scripts/record_outcome.lua"),
         ];
         for mistake in MISTAKES {
             if let Change::Scripts(changes) = mistake.change {

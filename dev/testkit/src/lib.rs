@@ -36,6 +36,8 @@
 //! | `history` | records the events of holders, and checks them |
 //! | `resp` | the protocol of Redis, and a raw client |
 
+#[cfg(feature = "servers")]
+pub mod almost_valid;
 pub mod cli;
 #[cfg(feature = "servers")]
 pub mod clock;

@@ -1,6 +1,6 @@
 //! The key is a text with placeholders, as in `format!`. A placeholder can contain any expression.
 
-mod names;
+mod placeholder_names;
 mod template;
 
 use proc_macro2::{Span, TokenStream};
@@ -8,8 +8,8 @@ use quote::quote;
 use syn::{Error, Expr, Ident, LitStr, Result};
 
 use self::template::Piece;
-use crate::mistakes::Mistakes;
-use crate::respan;
+use crate::compile_errors::Mistakes;
+use crate::error_spans;
 
 /// A key with parsed placeholders.
 pub(crate) struct Key {
@@ -71,8 +71,8 @@ impl Key {
     /// Reports placeholders that start with an unknown name. `known` are the function's arguments, including `self`.
     pub(crate) fn check_names(&self, known: &[Ident], mistakes: &mut Mistakes) {
         for value in self.values() {
-            if let Some(missing) = names::missing(&value.expression, known) {
-                let message = names::message(&value.source, &missing, known);
+            if let Some(missing) = placeholder_names::missing(&value.expression, known) {
+                let message = placeholder_names::message(&value.source, &missing, known);
                 mistakes.at(self.literal.span(), message);
             }
         }
@@ -155,7 +155,7 @@ fn expression(source: &str, span: Span) -> Result<Expr> {
             "`{{{source}}}` is a literal: write an argument or an expression, as in `{{order_id}}`, or the text without braces"
         )),
         Ok(expression) => {
-            let tokens = respan::located_at(quote!(#expression), span);
+            let tokens = error_spans::located_at(quote!(#expression), span);
             syn::parse2(tokens)
         }
         Err(error) => refuse(format!(

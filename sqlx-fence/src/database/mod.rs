@@ -1,16 +1,16 @@
 //! The differences between the databases.
 
-mod driver;
+mod database_operations;
+#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
+mod idempotency_statements;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
-mod records;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-pub(crate) use self::driver::{Answer, Call, Claim, Driver, Many, Obstacle};
+pub(crate) use self::database_operations::{Call, Claim, Driver, Many};
 
 /// A database whose statements can be fenced: `Postgres`, `MySql` and `Sqlite` of sqlx, each with the feature of the
 /// same name.

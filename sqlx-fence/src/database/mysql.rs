@@ -1,18 +1,16 @@
 use std::time::Duration;
 
-use leasehold::FencingToken;
-use sqlx::mysql::{MySqlArguments, MySqlDatabaseError, MySqlQueryResult};
+use leasehold_core::FencingToken;
+use sqlx::mysql::{MySqlArguments, MySqlQueryResult};
 use sqlx::{Arguments, Executor, MySql, MySqlConnection, Row, SqlStr};
 
 use super::FencedDatabase;
-use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, calls_of_sqlx};
-use super::records::{Statements, records_of_sqlx, statements};
+use super::database_operations::{Call, Claim, ColumnType, Driver, Many, calls_of_sqlx};
+use super::idempotency_statements::{Statements, records_of_sqlx, statements};
 use crate::isolation::Isolation;
 use crate::rewrite::Dialect;
-use crate::schema::{self, Table};
-
-/// The engines without transactions. They also have no locks of rows.
-const UNSAFE_ENGINES: [&str; 5] = ["MyISAM", "Aria", "MEMORY", "CSV", "ARCHIVE"];
+use crate::table_definitions;
+use leasehold_sql::catalog::{Answer, Table};
 
 /// Returns a newer token as the id of the last inserted row. The statement is an `INSERT`, because an `UPDATE` of a
 /// missing row would lock the gap, and so block claims of other resources.
@@ -105,56 +103,9 @@ impl Driver for MySql {
         })
     }
 
-    fn obstacle(error: &sqlx::Error) -> Option<Obstacle> {
-        match number(error)? {
-            1205 => Some(Obstacle::Locked),
-            1020 | 1213 => Some(Obstacle::Conflict),
-            _ => None,
-        }
-    }
-
-    const FENCES: Table = schema::fences(schema::MYSQL_FENCES);
+    const FENCES: Table = table_definitions::fences(table_definitions::MYSQL_FENCES);
     const IDEMPOTENCY_RECORDS: Table =
-        schema::idempotency_records(schema::MYSQL_IDEMPOTENCY_RECORDS);
-
-    /// Uses `SHOW COLUMNS`, as `column_type` does. The server hides a missing table from a role without any right on it.
-    fn columns<'c>(
-        connection: &'c mut MySqlConnection,
-        table: &'static str,
-    ) -> Answer<'c, Vec<String>> {
-        Box::pin(async move {
-            let sql = format!("SHOW COLUMNS FROM {table}");
-            let found = sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).fetch_all(connection);
-            match found.await {
-                // Some servers return the name as text, and others return it as bytes.
-                Ok(rows) => rows
-                    .iter()
-                    .map(|it| it.try_get_unchecked("Field"))
-                    .collect(),
-                Err(missing) if matches!(number(&missing), Some(1142 | 1146)) => Ok(Vec::new()),
-                Err(error) => Err(error),
-            }
-        })
-    }
-
-    fn unsafe_engine<'c>(
-        connection: &'c mut MySqlConnection,
-        table: &'static str,
-    ) -> Answer<'c, Option<String>> {
-        Box::pin(async move {
-            let sql = format!("SHOW TABLE STATUS WHERE Name = '{table}'");
-            let found = sqlx::raw_sql(sqlx::AssertSqlSafe(sql));
-            let Some(row) = found.fetch_optional(connection).await? else {
-                return Ok(None);
-            };
-            let engine: Option<String> = row.try_get_unchecked("Engine")?;
-            Ok(engine.filter(|it| {
-                UNSAFE_ENGINES
-                    .iter()
-                    .any(|other| it.eq_ignore_ascii_case(other))
-            }))
-        })
-    }
+        table_definitions::idempotency_records(table_definitions::MYSQL_IDEMPOTENCY_RECORDS);
 
     // The column is binary.
     records_of_sqlx!(str::as_bytes);
@@ -190,7 +141,7 @@ impl Driver for MySql {
         Box::pin(async move {
             let sql = format!(
                 "ALTER TABLE {table} ADD COLUMN {column} {}",
-                schema::COLUMN_TYPE
+                table_definitions::COLUMN_TYPE
             );
             sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
                 .execute(connection)
@@ -198,9 +149,4 @@ impl Driver for MySql {
             Ok(())
         })
     }
-}
-
-fn number(error: &sqlx::Error) -> Option<u16> {
-    let error = error.as_database_error()?;
-    Some(error.try_downcast_ref::<MySqlDatabaseError>()?.number())
 }

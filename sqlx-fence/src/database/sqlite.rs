@@ -1,17 +1,17 @@
 use std::time::Duration;
 
-use leasehold::FencingToken;
-use sqlx::error::DatabaseError;
+use leasehold_core::FencingToken;
 use sqlx::sqlite::{SqliteArguments, SqliteQueryResult};
 use sqlx::{Arguments, Executor, Row, SqlStr, Sqlite, SqliteConnection, query_scalar};
 
-use super::driver::{Answer, Call, Claim, ColumnType, Driver, Many, Obstacle, calls_of_sqlx};
-use super::records::{Statements, records_of_sqlx, statements};
+use super::database_operations::{Call, Claim, ColumnType, Driver, Many, calls_of_sqlx};
+use super::idempotency_statements::{Statements, records_of_sqlx, statements};
 use super::{Completable, FencedDatabase};
 use crate::isolation::Isolation;
-use crate::name;
 use crate::rewrite::Dialect;
-use crate::schema::{self, Table};
+use crate::table_and_column_names;
+use crate::table_definitions;
+use leasehold_sql::catalog::{Answer, Table};
 
 const CLAIM: &str = "INSERT INTO leasehold_fences (resource, token) VALUES ($1, $2) \
      ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE token <= excluded.token";
@@ -19,7 +19,6 @@ const CURRENT: &str = "SELECT token FROM leasehold_fences WHERE resource = $1";
 const PATIENCE: &str = "PRAGMA busy_timeout";
 const COLUMN_TYPE: &str =
     "SELECT type FROM pragma_table_info($1, $2) WHERE name = $3 COLLATE NOCASE";
-const COLUMNS: &str = "SELECT name FROM pragma_table_info($1)";
 const RECORDS: Statements = statements!(
     now: "CAST(strftime('%s', 'now') AS INTEGER)",
     find: "", "",
@@ -106,28 +105,9 @@ impl Driver for Sqlite {
         })
     }
 
-    fn obstacle(error: &sqlx::Error) -> Option<Obstacle> {
-        match error
-            .as_database_error()
-            .and_then(DatabaseError::code)?
-            .as_ref()
-        {
-            "5" | "6" | "261" | "262" => Some(Obstacle::Locked),
-            "517" => Some(Obstacle::Conflict),
-            _ => None,
-        }
-    }
-
-    const FENCES: Table = schema::fences(schema::SQLITE_FENCES);
+    const FENCES: Table = table_definitions::fences(table_definitions::SQLITE_FENCES);
     const IDEMPOTENCY_RECORDS: Table =
-        schema::idempotency_records(schema::SQLITE_IDEMPOTENCY_RECORDS);
-
-    fn columns<'c>(
-        connection: &'c mut SqliteConnection,
-        table: &'static str,
-    ) -> Answer<'c, Vec<String>> {
-        Box::pin(query_scalar(COLUMNS).bind(table).fetch_all(connection))
-    }
+        table_definitions::idempotency_records(table_definitions::SQLITE_IDEMPOTENCY_RECORDS);
 
     records_of_sqlx!(std::convert::identity);
 
@@ -137,7 +117,7 @@ impl Driver for Sqlite {
         column: &'c str,
     ) -> Answer<'c, Option<ColumnType>> {
         Box::pin(async move {
-            let parts = name::parts(Self::DIALECT, table).unwrap_or_default();
+            let parts = table_and_column_names::parts(Self::DIALECT, table).unwrap_or_default();
             // Without a schema, resolve the table as the statement does: a temporary table first, then one in `main`,
             // then one in another schema.
             let (schema, table) = match parts.as_slice() {
@@ -165,7 +145,7 @@ impl Driver for Sqlite {
         Box::pin(async move {
             let sql = format!(
                 "ALTER TABLE {table} ADD COLUMN {column} {}",
-                schema::COLUMN_TYPE
+                table_definitions::COLUMN_TYPE
             );
             sqlx::raw_sql(sqlx::AssertSqlSafe(sql))
                 .execute(connection)

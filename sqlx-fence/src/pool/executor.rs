@@ -8,8 +8,9 @@ use sqlx::{Describe, Either, Execute, Executor, SqlStr};
 use super::FencedPool;
 use super::transaction::FencedConnection;
 use crate::Error;
-use crate::database::{Answer, Call, FencedDatabase, Many};
+use crate::database::{Call, FencedDatabase, Many};
 use crate::query::Answers;
+use leasehold_sql::catalog::Answer;
 
 impl<DB: FencedDatabase> FencedPool<DB> {
     /// Executes a write. Returns a read unchanged, because the caller sends it.

@@ -1,8 +1,8 @@
 //! Pools that fence every write.
 
 mod executor;
-mod step;
-mod tables;
+mod statement_decision;
+mod table_lock_keys;
 mod transaction;
 
 use std::borrow::Cow;
@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use sqlx::Pool;
 
-use self::step::Settings;
-use self::tables::Tables;
+use self::statement_decision::Settings;
+use self::table_lock_keys::Tables;
 pub use self::transaction::{FencedBegin, FencedConnection, FencedTransaction};
 use crate::database::FencedDatabase;
-use crate::{DEFAULT_COLUMN, Error, name};
+use crate::{DEFAULT_COLUMN, Error, table_and_column_names};
 
 #[doc = include_str!("../fenced_pool.md")]
 #[derive(Debug)]
@@ -95,7 +95,7 @@ impl<DB: FencedDatabase> FencedPool<DB> {
     /// Returns [`Error::Name`] if the name is invalid.
     pub fn with_column(mut self, column: impl Into<Cow<'static, str>>) -> Result<Self, Error> {
         let column = column.into();
-        name::column(&column)?;
+        table_and_column_names::column(&column)?;
         Arc::make_mut(&mut self.settings).column = column;
         Ok(self)
     }

@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use leasehold::{CurrentLock, FencingToken, current_lock, current_lock_by_key};
+use leasehold_core::{CurrentLock, FencingToken, current_lock, current_lock_by_key};
 use sqlx::{Pool, Transaction};
 
-use super::step::Settings;
-use crate::begin::Begin;
+use super::statement_decision::Settings;
 use crate::database::FencedDatabase;
+use crate::fenced_transaction::Begin;
 use crate::{DEFAULT_LOCK_TIMEOUT, Error, Isolation};
 
 /// A transaction that has claimed the resource of a lock: see

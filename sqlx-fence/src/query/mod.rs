@@ -1,10 +1,10 @@
 //! Fenced single statements.
 
-mod complete;
-mod entry;
-mod outcome;
-mod ready;
-mod scope;
+mod fence_built_statement;
+mod fence_query_methods;
+mod rewritten_query;
+mod rollback_scope;
+mod write_outcome;
 
 use std::fmt;
 use std::future::Future;
@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use sqlx::{Acquire, Arguments, Database, Either, Encode, SqlStr, Type};
 
-pub use self::complete::{Fenceable, FencedExt};
-pub(crate) use self::outcome::Answers;
-pub(crate) use self::ready::Ready;
+pub use self::fence_built_statement::{Fenceable, FencedExt};
+pub(crate) use self::rewritten_query::Ready;
+pub(crate) use self::write_outcome::Answers;
 use crate::Error;
 use crate::database::FencedDatabase;
 use crate::fence::Fence;
@@ -304,12 +304,12 @@ impl<DB: FencedDatabase, O> FencedQuery<DB, O> {
             });
         }
         if returns_rows && !rewritten.returns_rows {
-            return Err(outcome::no_rows(self.sql.as_str()));
+            return Err(write_outcome::no_rows(self.sql.as_str()));
         }
         // On MySQL a result with rows does not contain a count, so the call would report written rows as stale or not
         // found.
         if !returns_rows && rewritten.returns_rows && DB::DIALECT == Dialect::MySql {
-            return Err(outcome::uncounted(self.sql.as_str()));
+            return Err(write_outcome::uncounted(self.sql.as_str()));
         }
         let token = self.fence.token();
         let mut values = self.values;

@@ -6,8 +6,8 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
 use super::dialect::Dialect;
-use super::pieces::{Piece, span};
-use super::refusal::Refusal;
+use super::parser_tokens::{Piece, span};
+use super::refused_statement::Refusal;
 
 /// The kind of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

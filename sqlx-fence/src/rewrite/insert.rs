@@ -7,13 +7,13 @@ use sqlparser::ast::{
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::TokenWithSpan;
 
-use super::asked::Asked;
 use super::clauses::Top;
-use super::parsed::{check_again, interleaved, parsed, unreadable};
-use super::pieces::Piece;
-use super::refusal::Refusal;
+use super::parse::{check_again, interleaved, parsed, unreadable};
+use super::parser_tokens::Piece;
+use super::refused_statement::Refusal;
 use super::rewritten::{Rewritten, TOKEN, shared};
-use super::{splice, target, tree};
+use super::write_kind::Asked;
+use super::{fenced_syntax_tree, insert_into_text, written_table};
 
 pub(super) const UPSERT: &str =
     "in `pool.begin()` run an UPDATE, and if it writes no row, an INSERT";
@@ -43,14 +43,14 @@ pub(super) fn fenced(
     let token = &placeholders.token;
     let mut insertions = vec![(columns, format!(", {}", asked.column))];
     insertions.extend(places.iter().map(|it| (*it, format!(", {token}"))));
-    let spliced = splice::inserted(asked.sql, insertions);
+    let spliced = insert_into_text::inserted(asked.sql, insertions);
     add_to(insert, asked.column, token);
     check_again(asked.dialect, &spliced, &statement, depth).map_err(|why| refused(&why))?;
     Ok(Rewritten {
         sql: shared(spliced),
         probe: None,
         confirmed: None,
-        path: target::path(asked.dialect, &table),
+        path: written_table::path(asked.dialect, &table),
         table: table.to_string(),
         values: placeholders.values,
         interleaved: interleaved(asked.dialect, &placeholders, &places),
@@ -85,8 +85,8 @@ fn check(insert: &Insert, column: &str, start: usize) -> Result<(), Refusal> {
             UPSERT,
         );
     }
-    let mut names = insert.columns.iter().filter_map(tree::last);
-    if names.any(|it| tree::same_column(&it.value, column)) {
+    let mut names = insert.columns.iter().filter_map(fenced_syntax_tree::last);
+    if names.any(|it| fenced_syntax_tree::same_column(&it.value, column)) {
         return refused(
             "a value for the token column",
             "remove it; the fence sets the column",
@@ -132,10 +132,10 @@ fn add_to(insert: &mut Insert, column: &str, token: &str) {
     match insert.source.as_mut().map(|it| it.body.as_mut()) {
         Some(SetExpr::Values(values)) => {
             let rows = values.rows.iter_mut();
-            rows.for_each(|row| row.content.push(tree::placeholder(token)));
+            rows.for_each(|row| row.content.push(fenced_syntax_tree::placeholder(token)));
         }
         Some(SetExpr::Select(select)) => {
-            let token = tree::placeholder(token);
+            let token = fenced_syntax_tree::placeholder(token);
             select.projection.push(SelectItem::UnnamedExpr(token));
         }
         _ => {}

@@ -8,31 +8,31 @@
 //! 3. Both trees come from the same tokenizer. So a statement is refused if that tokenizer and a server might disagree
 //!    ([`lexical`]).
 
-mod asked;
-mod cache;
-mod chains;
 mod clauses;
 mod dialect;
-mod forms;
+mod fenced_syntax_tree;
 mod insert;
-mod lexical;
-mod parsed;
-mod pieces;
+mod insert_into_text;
+mod parse;
+mod parser_stack;
+mod parser_tokens;
 mod placeholders;
-mod plan;
 mod probe;
-mod quotes;
-mod refusal;
+mod quoted_text_length;
+mod refused_statement;
+mod rewrite_cache;
 mod rewritten;
-mod splice;
-mod stack;
-mod target;
-mod tree;
+mod statement_plan;
+mod string_and_comment_spans;
+mod tree_height;
+mod unparsed_syntax;
 mod update;
+mod write_kind;
+mod written_table;
 
-pub(crate) use self::asked::Asked;
-pub(crate) use self::cache::planned;
 pub(crate) use self::dialect::Dialect;
-pub(crate) use self::plan::Plan;
-pub(crate) use self::refusal::Refusal;
+pub(crate) use self::refused_statement::Refusal;
+pub(crate) use self::rewrite_cache::planned;
 pub(crate) use self::rewritten::Rewritten;
+pub(crate) use self::statement_plan::Plan;
+pub(crate) use self::write_kind::Asked;

@@ -3,8 +3,8 @@
 use sqlparser::tokenizer::Token;
 
 use super::dialect::Dialect;
-use super::pieces::Piece;
-use super::refusal::Refusal;
+use super::parser_tokens::Piece;
+use super::refused_statement::Refusal;
 
 /// The style of placeholders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use leasehold::FencingToken;
+use leasehold_core::FencingToken;
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
 /// A statement with its fence, ready to be sent.

@@ -2,13 +2,13 @@
 
 use sqlparser::tokenizer::TokenWithSpan;
 
-use super::asked::Asked;
-use super::parsed::{check_again, interleaved, parsed, read_again, unreadable};
-use super::pieces::Piece;
-use super::refusal::Refusal;
+use super::fenced_syntax_tree::{self, Contents};
+use super::parse::{check_again, interleaved, parsed, read_again, unreadable};
+use super::parser_tokens::Piece;
+use super::refused_statement::Refusal;
 use super::rewritten::{Rewritten, TOKEN, shared};
-use super::tree::{self, Contents};
-use super::{clauses, probe, splice, target};
+use super::write_kind::Asked;
+use super::{clauses, insert_into_text, probe, written_table};
 
 /// Rewrites an `UPDATE` or `DELETE` from its pieces. `depth` is the recursion limit of the parser.
 pub(super) fn fenced(
@@ -27,13 +27,13 @@ pub(super) fn fenced(
         tokens,
         depth,
     )?;
-    let with = tree::with(&statement);
-    let mut write = tree::write_of(&mut statement)
+    let with = fenced_syntax_tree::with(&statement);
+    let mut write = fenced_syntax_tree::write_of(&mut statement)
         .ok_or_else(|| unreadable("it is neither UPDATE nor DELETE".to_owned()))?;
     write.check(dialect, asked.column, clauses.start)?;
-    target::refuse_shadowed(&write, &with, clauses.start)?;
-    let target = target::of(dialect, &write, asked.target, clauses.start)?;
-    let spliced = splice::splice(
+    written_table::refuse_shadowed(&write, &with, clauses.start)?;
+    let target = written_table::of(dialect, &write, asked.target, clauses.start)?;
+    let spliced = insert_into_text::splice(
         dialect,
         sql,
         &clauses,
@@ -41,7 +41,7 @@ pub(super) fn fenced(
         &target,
         asked.column,
     );
-    let table = target::table(&write, &target);
+    let table = written_table::table(&write, &target);
     let returns_rows = write.returns_rows();
     let joined = write.joins_others();
     let guarded = write.guarded(dialect);
@@ -68,7 +68,7 @@ pub(super) fn fenced(
         sql: shared(spliced.sql),
         probe: Some(shared(probe.sql + probe::lock(dialect))),
         confirmed: probe.confirmed.map(shared),
-        path: target::path(dialect, &table),
+        path: written_table::path(dialect, &table),
         table: table.to_string(),
         values: placeholders.values,
         interleaved: interleaved(dialect, &placeholders, &spliced.places),

@@ -1,6 +1,5 @@
-//! Tests on real databases: fenced statements and transactions, and locks as rows.
+//! Tests on real databases: fenced statements and transactions.
 
-mod backend;
 mod fence;
 mod locked;
 mod paused;

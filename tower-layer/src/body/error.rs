@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use leasehold::EndReason;
+use leasehold_core::EndReason;
 
 /// The error of a [`ResponseBody`](crate::ResponseBody) that ended early because its lease ended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,10 +1,10 @@
 //! Response bodies, which can hold a lock.
 
-mod custody;
+mod body_under_lock;
 mod error;
-mod held;
-mod response;
+mod lock_in_body;
+mod locked_response;
 
-pub(crate) use self::custody::Custody;
 pub use self::error::BodyCut;
-pub use self::response::ResponseBody;
+pub(crate) use self::lock_in_body::Custody;
+pub use self::locked_response::ResponseBody;

@@ -1,7 +1,7 @@
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use leasehold::FencingToken;
+use leasehold_core::FencingToken;
 
 use crate::{Problem, ProblemKind};
 

@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Response};
-use leasehold::FenceStore;
+use leasehold_core::FenceStore;
 use tower_layer::Layer;
 
-use super::gate::Gate;
-use super::line::Lines;
+use super::ordered_admission::Lines;
 use super::service::FenceService;
+use super::stale_request_check::Gate;
 use crate::Problem;
 use crate::key::{KeyExtractor, Keyed};
 use crate::methods::Methods;

@@ -1,14 +1,14 @@
 //! Fencing tokens over HTTP, for the client and for the resource.
 
-mod fenced;
-mod gate;
+mod fencing_extension;
 mod header;
 mod layer;
-mod line;
+mod ordered_admission;
 mod service;
+mod stale_request_check;
 mod token_layer;
 
-pub use self::fenced::FencedToken;
+pub use self::fencing_extension::FencedToken;
 pub use self::header::FENCING_TOKEN;
 pub use self::layer::{DEFAULT_QUEUE_TIMEOUT, DEFAULT_TOKEN_LEAD, FenceLayer};
 pub use self::service::FenceService;

@@ -9,15 +9,15 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response, StatusCode};
 use http_body::Body;
-use leasehold::{AdmitError, FencingToken, Key};
+use leasehold_core::{AdmitError, FencingToken, Key};
 use tower_service::Service;
 
-use super::fenced::FencedToken;
-use super::gate::Gate;
+use super::fencing_extension::FencedToken;
 use super::header;
+use super::stale_request_check::Gate;
 use crate::key::{KeyExtractor, Keyed};
 use crate::problem::Dialect;
-use crate::{BoxError, Problem, ProblemKind, ResponseBody, ResponseFuture, observe};
+use crate::{BoxError, Problem, ProblemKind, ResponseBody, ResponseFuture, events};
 
 /// A placeholder for the prefix of a store.
 const PREFIX: &str = "fence:";
@@ -120,7 +120,7 @@ where
     let turn = turn.ok_or_else(too_many_waiters)?;
     let admitted = gate.store.admit(resource, token).await;
     if let Err(AdmitError::Stale(stale)) = &admitted {
-        observe::stale(resource, stale);
+        events::stale(resource, stale);
     }
     admitted?;
     let fenced = FencedToken::new(token, resource);

@@ -1,7 +1,7 @@
 use std::task::{Context, Poll};
 
 use http::Request;
-use leasehold::{FencingToken, LockHandle, current_lock};
+use leasehold_core::{FencingToken, LockHandle, current_lock};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -13,7 +13,7 @@ use super::header;
 ///
 /// 1. a [`FencingToken`] in the request's extensions,
 /// 2. the token of the layer's lock,
-/// 3. the token of the [current lock](leasehold::current_lock) of the task that calls the client.
+/// 3. the token of the [current lock](leasehold_core::current_lock) of the task that calls the client.
 ///
 /// Without a token the layer does not change the request. A [`FenceLayer`](crate::FenceLayer) at the resource refuses
 /// such a request.
@@ -73,7 +73,7 @@ impl SendFencingTokenLayer {
     }
 
     /// Returns the token to send, of which the request's own is the first choice.
-    fn token(self, own: Option<FencingToken>) -> Result<FencingToken, leasehold::Error> {
+    fn token(self, own: Option<FencingToken>) -> Result<FencingToken, leasehold_core::Error> {
         match own.or(self.token) {
             Some(token) => Ok(token),
             None => Ok(current_lock()?.token()),

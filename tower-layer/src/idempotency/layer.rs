@@ -4,18 +4,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::response::Parts;
 use http::{HeaderName, Method, Response};
-use leasehold::LockManager;
+use leasehold_core::LockManager;
 use tokio::sync::Semaphore;
 use tower_layer::Layer;
 
-use super::in_locks::InLocks;
 use super::options::{MAX_RESPONSE_BYTES, Options};
 use super::service::IdempotencyService;
 use super::store::Store;
+use super::store_in_locks::InLocks;
 use crate::key::{KeyExtractor, Keyed};
+use crate::manager_source::Source;
 use crate::methods::Methods;
 use crate::problem::Refusal;
-use crate::source::Source;
 use crate::{OnDisconnect, Problem};
 
 /// Runs the first request with an idempotency key, records its response, and returns the recorded response to each
@@ -186,7 +186,7 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
         self
     }
 
-    /// Sets how long a response is kept: at least 1 ms, and at most [`MAX_RETENTION`](leasehold::MAX_RETENTION). With
+    /// Sets how long a response is kept: at least 1 ms, and at most [`MAX_RETENTION`](leasehold_core::MAX_RETENTION). With
     /// another value, the layer refuses each request with a key as `misconfigured`. A database keeps whole seconds: it
     /// rounds the value up.
     pub const fn keep(mut self, keep: Duration) -> Self {
@@ -271,7 +271,7 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
         self
     }
 
-    /// Sets the TTL of the lock: see [`Lock::ttl`](leasehold::Lock::ttl).
+    /// Sets the TTL of the lock: see [`Lock::ttl`](leasehold_core::Lock::ttl).
     pub const fn ttl(mut self, ttl: Duration) -> Self {
         self.options.terms.ttl = Some(ttl);
         self
@@ -286,7 +286,7 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
     }
 
     /// Sets the name of the lock in metrics and spans, so that you see which route is contended: see
-    /// [`Lock::name`](leasehold::Lock::name).
+    /// [`Lock::name`](leasehold_core::Lock::name).
     pub const fn name(mut self, name: &'static str) -> Self {
         self.options.terms.name = Some(name);
         self

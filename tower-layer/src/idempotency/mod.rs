@@ -1,25 +1,25 @@
 //! Runs requests with an idempotency key, and returns the recorded response to their repeats.
 
-mod content;
-mod in_locks;
+mod body_fingerprint;
 mod layer;
+#[cfg(feature = "sqlx")]
+mod open_transaction_extractor;
 mod options;
-mod recorded;
-#[cfg(feature = "sqlx")]
-mod request;
+mod recorded_response;
+mod run_or_replay;
 mod service;
-#[cfg(feature = "sqlx")]
-mod sql;
 mod store;
-mod work;
+mod store_in_locks;
+#[cfg(feature = "sqlx")]
+mod store_in_sql;
 
 pub use self::layer::IdempotencyLayer;
+#[cfg(feature = "sqlx")]
+#[cfg_attr(docsrs, doc(cfg(feature = "sqlx")))]
+pub use self::open_transaction_extractor::IdempotentRequest;
 pub use self::options::{
     DEFAULT_KEEP, DEFAULT_MAX_BUFFERED_BYTES, DEFAULT_MAX_REQUEST_BYTES,
     DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_RECORDED_HEADERS, MAX_RESPONSE_BYTES,
 };
-pub use self::recorded::IDEMPOTENCY_REPLAYED;
-#[cfg(feature = "sqlx")]
-#[cfg_attr(docsrs, doc(cfg(feature = "sqlx")))]
-pub use self::request::IdempotentRequest;
+pub use self::recorded_response::IDEMPOTENCY_REPLAYED;
 pub use self::service::IdempotencyService;

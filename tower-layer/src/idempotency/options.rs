@@ -10,13 +10,13 @@ use http::header::{
 };
 use http::response::Parts;
 use http::{HeaderName, Method};
-use leasehold::{Error, InvalidOption, MAX_RETENTION};
+use leasehold_core::{Error, InvalidOption, MAX_RETENTION};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
+use crate::manager_source::Terms;
 use crate::methods::Methods;
 use crate::problem::Refusal;
-use crate::source::Terms;
 use crate::{OnDisconnect, Problem};
 
 /// The default time for which a response is kept: 24 h.

@@ -9,11 +9,11 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::options::Options;
+use super::run_or_replay::{Shared, handle};
 use super::store::Store;
-use super::work::{Shared, handle};
 use crate::key::{KeyExtractor, Keyed};
+use crate::manager_source::Source;
 use crate::problem::Dialect;
-use crate::source::Source;
 use crate::{BoxError, DEFAULT_MAX_HOLD, ResponseBody, ResponseFuture};
 
 /// A service that replays recorded responses. [`IdempotencyLayer`](crate::IdempotencyLayer) creates it.

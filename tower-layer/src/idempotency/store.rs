@@ -6,12 +6,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use leasehold::{Error, LockHandle};
+use leasehold_core::{Error, LockHandle};
 
 use super::options::Options;
-use super::recorded::Recorded;
+use super::recorded_response::Recorded;
 use crate::Problem;
-use crate::source::Source;
+use crate::manager_source::Source;
 
 pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Runs the request under its lock, and returns its response.

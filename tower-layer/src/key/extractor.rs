@@ -1,7 +1,7 @@
 use std::fmt;
 
 use http::request::Parts;
-use leasehold::Key;
+use leasehold_core::Key;
 
 use crate::{Problem, ProblemKind};
 

@@ -33,26 +33,26 @@
 //! handler.
 
 mod extractor;
-mod from_fn;
 mod header;
 #[cfg(feature = "idempotency")]
 mod idempotency;
-mod keyed;
+mod key_function;
+mod key_of_request;
 #[cfg(feature = "axum")]
 mod matched_path;
+mod parameter_normalization;
 mod params;
 mod path;
-mod spelling;
 mod template;
 
 pub use self::extractor::{KeyExtractor, WithPrincipal};
-pub use self::from_fn::{FromFn, from_fn};
 pub use self::header::{Header, header};
 #[cfg(feature = "idempotency")]
 #[cfg_attr(docsrs, doc(cfg(feature = "idempotency")))]
 pub use self::idempotency::{IdempotencyKey, idempotency_key};
-pub use self::keyed::DEFAULT_MAX_KEY_BYTES;
-pub(crate) use self::keyed::Keyed;
+pub use self::key_function::{FromFn, from_fn};
+pub use self::key_of_request::DEFAULT_MAX_KEY_BYTES;
+pub(crate) use self::key_of_request::Keyed;
 #[cfg(feature = "axum")]
 #[cfg_attr(docsrs, doc(cfg(feature = "axum")))]
 pub use self::matched_path::{MatchedPath, matched_path};

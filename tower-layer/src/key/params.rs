@@ -3,7 +3,7 @@
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
 
-use super::spelling::Spelling;
+use super::parameter_normalization::Spelling;
 use super::template::Template;
 use crate::{Problem, ProblemKind};
 

@@ -3,7 +3,7 @@ use std::str::FromStr;
 
 use http::request::Parts;
 
-use super::spelling::Spelling;
+use super::parameter_normalization::Spelling;
 use super::template::Template;
 use super::{KeyExtractor, params};
 use crate::Problem;
@@ -12,7 +12,7 @@ use crate::Problem;
 /// `/orders/7` and `/orders/%37` have the same key. Write literal braces twice.
 ///
 /// In the value of a parameter, the extractor escapes `:` as `%3A` and `%` as `%25`: see
-/// [`Key::escape`](leasehold::Key::escape). Put a `:` between two parameters, so that two different pairs of values
+/// [`Key::escape`](leasehold_core::Key::escape). Put a `:` between two parameters, so that two different pairs of values
 /// never have the same key. Code that locks the same key elsewhere must escape the values, too.
 ///
 /// **Say for each parameter how the handler reads it**: [`typed`](PathTemplate::typed) if it parses a number or a UUID,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use leasehold::Key;
+use leasehold_core::Key;
 
 /// A parsed template.
 #[derive(Debug, Clone, PartialEq, Eq)]

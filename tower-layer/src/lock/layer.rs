@@ -2,15 +2,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Response};
-use leasehold::LockManager;
+use leasehold_core::LockManager;
 use tower_layer::Layer;
 
 use super::options::{Concurrency, MaxHold, OnDisconnect, Options, Until};
 use super::service::LockService;
 use crate::key::{KeyExtractor, Keyed};
+use crate::manager_source::Source;
 use crate::methods::Methods;
 use crate::problem::Refusal;
-use crate::source::Source;
 use crate::{OnLoss, Problem};
 
 /// Acquires a lock for each request that may change data, and holds it while the handler runs.
@@ -127,7 +127,7 @@ impl<K: KeyExtractor> LockLayer<K> {
     }
 
     /// Runs at most `permits` requests per key concurrently, over all processes. The permits of a crashed instance
-    /// expire after their TTL. See [`LockManager::semaphore`](leasehold::LockManager::semaphore).
+    /// expire after their TTL. See [`LockManager::semaphore`](leasehold_core::LockManager::semaphore).
     ///
     /// # Examples
     ///
@@ -161,14 +161,14 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
-    /// Sets the TTL: see [`Lock::ttl`](leasehold::Lock::ttl). If the TTL is invalid, the layer refuses each request as
+    /// Sets the TTL: see [`Lock::ttl`](leasehold_core::Lock::ttl). If the TTL is invalid, the layer refuses each request as
     /// misconfigured.
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.options.terms.ttl = Some(ttl);
         self
     }
 
-    /// Sets the longest hold time, including renewals: see [`Lock::max_hold`](leasehold::Lock::max_hold). After that
+    /// Sets the longest hold time, including renewals: see [`Lock::max_hold`](leasehold_core::Lock::max_hold). After that
     /// time the lock is lost and [`on_loss`](Self::on_loss) applies. Other clients can then acquire the lock, even if
     /// the client does not read its response or the handler continues.
     ///
@@ -189,7 +189,7 @@ impl<K: KeyExtractor> LockLayer<K> {
     }
 
     /// Sets how long the lock stays taken at least, even if the handler ends before. Further requests for the same key
-    /// are refused or wait during that time. See [`Lock::hold_at_least`](leasehold::Lock::hold_at_least). If the backend
+    /// are refused or wait during that time. See [`Lock::hold_at_least`](leasehold_core::Lock::hold_at_least). If the backend
     /// does not support the option or the value, the layer refuses each request as misconfigured.
     pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
         self.options.terms.hold_at_least = Some(hold_at_least);
@@ -197,7 +197,7 @@ impl<K: KeyExtractor> LockLayer<K> {
     }
 
     /// Sets the name of the lock in metrics and spans, so that you see which route is contended: see
-    /// [`Lock::name`](leasehold::Lock::name).
+    /// [`Lock::name`](leasehold_core::Lock::name).
     pub fn name(mut self, name: &'static str) -> Self {
         self.options.terms.name = Some(name);
         self

@@ -2,8 +2,8 @@
 
 mod layer;
 mod options;
+mod run_under_lock;
 mod service;
-mod work;
 
 pub use self::layer::LockLayer;
 pub use self::options::{DEFAULT_MAX_HOLD, OnDisconnect};

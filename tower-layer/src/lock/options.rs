@@ -8,9 +8,9 @@ use tokio_util::task::TaskTracker;
 use tracing::{Instrument, Span};
 
 use crate::OnLoss;
+use crate::manager_source::Terms;
 use crate::methods::Methods;
 use crate::problem::Refusal;
-use crate::source::Terms;
 
 /// Determines what happens to a request if its client disconnects.
 ///
@@ -35,7 +35,7 @@ pub enum OnDisconnect {
     ///
     /// A server that shuts down waits for its connections but not for these tasks. Await
     /// [`LockLayer::finished`](crate::LockLayer::finished) before
-    /// [`LockManager::shutdown`](leasehold::LockManager::shutdown). The task does not have the task-local values of
+    /// [`LockManager::shutdown`](leasehold_core::LockManager::shutdown). The task does not have the task-local values of
     /// other layers.
     Continue,
 }

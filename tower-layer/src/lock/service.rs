@@ -9,10 +9,10 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::options::{Concurrency, Options};
-use super::work::{Guarding, handle};
+use super::run_under_lock::{Guarding, handle};
 use crate::key::{KeyExtractor, Keyed};
+use crate::manager_source::Source;
 use crate::problem::Dialect;
-use crate::source::Source;
 use crate::{BoxError, ResponseBody, ResponseFuture};
 
 /// A service that runs each request under its lock. [`LockLayer`](crate::LockLayer) creates it.

@@ -1,16 +1,16 @@
 //! The responses of refused requests.
 
-mod document;
-mod from;
-mod kind;
-mod refusal;
-#[cfg(feature = "sqlx")]
-mod sql;
 #[cfg(feature = "tonic")]
-mod status;
+mod grpc_status;
+mod kind;
+mod problem_document;
+mod problem_from_error;
+#[cfg(feature = "sqlx")]
+mod problem_from_sql_error;
+mod refused_request;
 
-pub use self::document::{DEFAULT_BUSY_RETRY_AFTER, DEFAULT_RETRY_AFTER, Problem};
-#[cfg(feature = "idempotency")]
-pub(crate) use self::from::outcome_unknown;
 pub use self::kind::ProblemKind;
-pub(crate) use self::refusal::{Dialect, Refusal};
+pub use self::problem_document::{DEFAULT_BUSY_RETRY_AFTER, DEFAULT_RETRY_AFTER, Problem};
+#[cfg(feature = "idempotency")]
+pub(crate) use self::problem_from_error::outcome_unknown;
+pub(crate) use self::refused_request::{Dialect, Refusal};

@@ -1,7 +1,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::source::NotLocked;
+use crate::manager_source::NotLocked;
 
 /// The error of a call of a locked service.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ use crate::source::NotLocked;
 pub enum LockServiceError<E> {
     /// The call did not acquire its lock, or lost it. Without the lock, the call did not reach the inner service. After
     /// a loss, the service dropped the call, or the call ended without the lock.
-    Lock(leasehold::Error),
+    Lock(leasehold_core::Error),
     /// The lock is held, and the maximum number of calls already wait for locks.
     TooManyWaiters,
     /// The error of the inner service.

@@ -1,4 +1,4 @@
-use leasehold::LockHandle;
+use leasehold_core::LockHandle;
 
 /// Extracts the key from a request of any type. Functions from a request to an `Option<String>` implement this trait.
 ///

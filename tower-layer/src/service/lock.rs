@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use leasehold::{LockGuard, LockManager, Lost};
+use leasehold_core::{LockGuard, LockManager, Lost};
 use tower_service::Service;
 
 use super::{LockFuture, LockKey, LockServiceError};
-use crate::giving::give_back;
-use crate::source::{Source, Terms};
+use crate::manager_source::{Source, Terms};
+use crate::releasable_guard::give_back;
 
 /// Runs each call of a Tower service under a lock.
 ///
@@ -66,14 +66,14 @@ impl<S, K> LockedService<S, K> {
         }
     }
 
-    /// Sets the TTL: see [`Lock::ttl`](leasehold::Lock::ttl).
+    /// Sets the TTL: see [`Lock::ttl`](leasehold_core::Lock::ttl).
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
         self.terms.ttl = Some(ttl);
         self
     }
 
-    /// Sets the longest hold time, including renewals: see [`Lock::max_hold`](leasehold::Lock::max_hold). After that
+    /// Sets the longest hold time, including renewals: see [`Lock::max_hold`](leasehold_core::Lock::max_hold). After that
     /// time the lock is lost.
     #[must_use]
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
@@ -82,7 +82,7 @@ impl<S, K> LockedService<S, K> {
     }
 
     /// Sets how long the lock stays taken at least, even if the call ends before: see
-    /// [`Lock::hold_at_least`](leasehold::Lock::hold_at_least).
+    /// [`Lock::hold_at_least`](leasehold_core::Lock::hold_at_least).
     #[must_use]
     pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
         self.terms.hold_at_least = Some(hold_at_least);
@@ -90,7 +90,7 @@ impl<S, K> LockedService<S, K> {
     }
 
     /// Sets the name of the lock in metrics and spans, so that you see which service is contended: see
-    /// [`Lock::name`](leasehold::Lock::name).
+    /// [`Lock::name`](leasehold_core::Lock::name).
     #[must_use]
     pub const fn name(mut self, name: &'static str) -> Self {
         self.terms.name = Some(name);
@@ -161,7 +161,7 @@ where
     let output = {
         let mut inner = pin!(service.call(request));
         guard
-            .run(async |_| Ok::<_, leasehold::Error>(lock.scope(inner.as_mut()).await))
+            .run(async |_| Ok::<_, leasehold_core::Error>(lock.scope(inner.as_mut()).await))
             .await
     };
     drop(service);

@@ -10,9 +10,12 @@ use uuid::Uuid;
 use super::{Contestant, Notifications};
 use crate::BoxError;
 
-const PRELUDE: &str = include_str!("../../../../core/src/backend/redlock/scripts/prelude.lua");
-const ACQUIRE: &str = include_str!("../../../../core/src/backend/redlock/scripts/acquire.lua");
-const RELEASE: &str = include_str!("../../../../core/src/backend/redlock/scripts/release.lua");
+const PRELUDE: &str =
+    include_str!("../../../../core/backends/redis/src/redlock/scripts/prelude.lua");
+const ACQUIRE: &str =
+    include_str!("../../../../core/backends/redis/src/redlock/scripts/acquire.lua");
+const RELEASE: &str =
+    include_str!("../../../../core/backends/redis/src/redlock/scripts/release.lua");
 
 /// The library's own scripts on several nodes, called directly: concurrently on all nodes, until a majority has
 /// replied. The nodes agree on a token. It does not have waiting, renewal, or handling of nodes that do not reply.

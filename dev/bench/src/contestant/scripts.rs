@@ -11,7 +11,7 @@ use crate::BoxError;
 macro_rules! scripts {
     ($($room:literal)+) => {
         concat!($(include_str!(concat!(
-            "../../../../core/src/backend/redis/scripts/",
+            "../../../../core/backends/redis/src/scripts/",
             $room,
             ".lua"
         ))),+)

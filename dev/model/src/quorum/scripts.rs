@@ -1,4 +1,4 @@
-//! The scripts of a node, each in one step, as in `core/src/backend/redlock/scripts`.
+//! The scripts of a node, each in one step, as in `core/backends/redis/src/redlock/scripts`.
 
 use super::node::{Keys, NOBODY, id};
 use super::setup::Setup;

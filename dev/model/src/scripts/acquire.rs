@@ -1,7 +1,7 @@
 //! `acquire.lua`: acquires the lock, confirms a hand-off, answers a duplicate of the same request, or returns busy.
 
 use super::queue::{dequeue, grant, grant_to_confirm, next_waiter, note_barging};
-use super::record::finds_outcome;
+use super::record_outcome::finds_outcome;
 use crate::attempt::{Line, Phase};
 use crate::claim::Reachable;
 use crate::server::{FOR_EVER, Holder};

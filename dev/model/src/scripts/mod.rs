@@ -1,4 +1,4 @@
-//! The server's scripts, one module each, as in `core/src/backend/redis/scripts`.
+//! The server's scripts, one module each, as in `core/backends/redis/src/scripts`.
 //!
 //! Each script runs in one step. The model omits the TTL of the queue and of the fence record, which is much longer
 //! than any lease. It omits the limit of checked queue positions, and errors of memory or permissions. It also omits
@@ -8,12 +8,12 @@
 mod acquire;
 mod force_release;
 mod queue;
-mod record;
+mod record_outcome;
 mod release;
 mod renew;
 
 pub(crate) use self::acquire::{Request, acquire};
 pub(crate) use self::force_release::force_release;
-pub(crate) use self::record::record;
+pub(crate) use self::record_outcome::record;
 pub(crate) use self::release::{Named, ReleaseRequest, release};
 pub(crate) use self::renew::renew;

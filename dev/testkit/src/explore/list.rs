@@ -16,7 +16,7 @@ pub struct Exploration {
 }
 
 /// All explorations.
-pub const ALL: [Exploration; 17] = [
+pub const ALL: [Exploration; 18] = [
     seeded(
         "simulation: seeds",
         "leasehold-simulation",
@@ -37,43 +37,49 @@ pub const ALL: [Exploration; 17] = [
     ),
     seeded(
         "histories in process",
-        "leasehold",
+        "leasehold-core",
         "--test it histories",
         20,
     ),
     seeded(
         "state machine in process",
-        "leasehold",
+        "leasehold-core",
         "--test it state_machine::",
         20,
     ),
     seeded(
         "histories on Redis",
-        "leasehold",
-        "--test redis histories::",
+        "leasehold-redis",
+        "--test it histories::",
         50,
     ),
     seeded(
         "state machine on Redis",
-        "leasehold",
-        "--test redis state_machine::",
+        "leasehold-redis",
+        "--test it state_machine::",
         50,
     ),
     seeded(
         "batches on Redis",
-        "leasehold",
-        "--test redis single::batch_equivalence",
+        "leasehold-redis",
+        "--test it single::batch_equivalence",
         10,
     ),
     seeded(
         "failovers that lose tokens",
-        "leasehold",
-        "--test redis sentinel::tokens",
+        "leasehold-redis",
+        "--test it sentinel::tokens",
         6,
     ),
-    seeded("invalid replies", "leasehold", "--test hostile", 10),
-    seeded("invalid input", "leasehold", "--lib parser", 20),
-    seeded("histories on SQL", "leasehold-sqlx", "--test it histor", 8),
+    seeded("invalid replies", "leasehold-redis", "--test hostile", 10),
+    seeded("invalid input", "leasehold-redis", "--lib almost_valid", 20),
+    seeded(
+        "invalid input on ZooKeeper",
+        "leasehold-zookeeper",
+        "--lib almost_valid",
+        20,
+    ),
+    seeded("histories on SQL", "leasehold-sql", "--test it histor", 8),
     seeded(
         "statements on SQL",
         "leasehold-sqlx",

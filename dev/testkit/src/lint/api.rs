@@ -44,7 +44,7 @@ pub(super) fn check(workspace: &Workspace) -> Result<Verdict, Error> {
     Ok(verdict)
 }
 
-fn read(member: &Member) -> Result<Result<Table, String>, Error> {
+pub(super) fn read(member: &Member) -> Result<Result<Table, String>, Error> {
     let path = member.dir.join("Cargo.toml");
     let text = fs::read_to_string(&path).map_err(|source| Error::Read { path, source })?;
     Ok(text
@@ -53,7 +53,7 @@ fn read(member: &Member) -> Result<Result<Table, String>, Error> {
 }
 
 /// Returns the names of a crate's dependencies in its code, without dev-dependencies.
-fn dependencies(manifest: &Table) -> BTreeSet<String> {
+pub(super) fn dependencies(manifest: &Table) -> BTreeSet<String> {
     let table = |of: &Table| of.get("dependencies").and_then(Value::as_table).cloned();
     let targets = manifest.get("target").and_then(Value::as_table);
     let targets = targets.into_iter().flat_map(Table::values);

@@ -1,6 +1,6 @@
 //! The list of checks.
 
-use super::{Verdict, api, circles, guarantees, sizes};
+use super::{Verdict, api, circles, dependencies, guarantees, sizes};
 use crate::error::Error;
 use crate::workspace::Workspace;
 
@@ -13,13 +13,21 @@ pub enum Check {
     Circles,
     /// Every guarantee names existing tests.
     Guarantees,
+    /// Published crates know only the crates below them.
+    Dependencies,
     /// Published crates show only the crates in their manifests.
     Api,
 }
 
 impl Check {
     /// All checks.
-    pub const ALL: [Self; 4] = [Self::Sizes, Self::Circles, Self::Guarantees, Self::Api];
+    pub const ALL: [Self; 5] = [
+        Self::Sizes,
+        Self::Circles,
+        Self::Guarantees,
+        Self::Dependencies,
+        Self::Api,
+    ];
 
     /// Returns the name of the check.
     #[must_use]
@@ -28,6 +36,7 @@ impl Check {
             Self::Sizes => "lint: file sizes",
             Self::Circles => "lint: module circles",
             Self::Guarantees => "lint: guarantees",
+            Self::Dependencies => "lint: dependencies between crates",
             Self::Api => "lint: public dependencies",
         }
     }
@@ -43,6 +52,7 @@ impl Check {
             Self::Sizes => sizes::check(workspace),
             Self::Circles => circles::check(workspace),
             Self::Guarantees => guarantees::check(workspace),
+            Self::Dependencies => dependencies::check(workspace),
             Self::Api => api::check(workspace),
         }
     }

@@ -18,11 +18,13 @@ use super::steps::CLIPPY;
 const MARK: &str = "leasehold-test-binary ";
 
 /// The binaries that take longest, which start first.
-const LONGEST: [&str; 4] = [
-    "leasehold redis",
+const LONGEST: [&str; 6] = [
+    "leasehold-redis it",
+    "leasehold-sql it",
     "leasehold-sqlx it",
     "leasehold-nemesis it",
-    "leasehold it",
+    "leasehold-zookeeper it",
+    "leasehold-examples it",
 ];
 
 /// The number of test threads of each binary. It is more than the number of cores, because most tests mostly wait.

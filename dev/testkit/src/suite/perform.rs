@@ -121,9 +121,11 @@ fn binaries(
     }
     let mut again = Vec::new();
     for variant in variants {
-        match of_variant(variant, &found) {
-            Ok(binary) => again.push(binary),
-            Err(fault) => tally.fail(fault),
+        for name in variant.binaries {
+            match of_variant(variant, name, &found) {
+                Ok(binary) => again.push(binary),
+                Err(fault) => tally.fail(fault),
+            }
         }
     }
     found.extend(again);
@@ -158,10 +160,10 @@ fn binaries(
     Ok(outcome)
 }
 
-/// Returns the binary that runs the tests of a variant, or the fault if there is none.
-fn of_variant(variant: &Variant, binaries: &[Binary]) -> Result<Binary, String> {
-    let binary = binaries.iter().find(|it| it.name() == variant.binary);
-    let binary = binary.ok_or_else(|| format!("there is no test binary {}", variant.binary))?;
+/// Returns the binary with this name as it runs the tests of a variant, or the fault if there is none.
+fn of_variant(variant: &Variant, name: &str, binaries: &[Binary]) -> Result<Binary, String> {
+    let binary = binaries.iter().find(|it| it.name() == name);
+    let binary = binary.ok_or_else(|| format!("there is no test binary {name}"))?;
     Ok(Binary {
         settings: Some(variant.name),
         job: variant.tests(None, &binary.job),

@@ -162,7 +162,7 @@ pub const ALL: [Variant; 15] = [
 /// If one of them fails, [`ALL`] shows which setting is the cause.
 pub const TOGETHER: [Variant; 3] = [
     Variant {
-        tests: &["backend::postgres::plain", "fence::"],
+        tests: &["postgres::plain", "fence::"],
         without: &[
             ("mariadb", OTHER_SERVER),
             ("sqlite", OTHER_SERVER),
@@ -177,7 +177,7 @@ pub const TOGETHER: [Variant; 3] = [
         )
     },
     Variant {
-        tests: &["backend::mariadb::plain", "fence::"],
+        tests: &["mariadb::plain", "fence::"],
         without: &[
             ("postgres", OTHER_SERVER),
             ("sqlite", OTHER_SERVER),

@@ -15,8 +15,8 @@ pub struct Variant {
     /// The package that contains it. `None` is the version of `cargo xtask test`, which is that of the Linux
     /// distribution.
     pub package: Option<Package>,
-    /// The test binary that needs this server.
-    pub binary: &'static str,
+    /// The test binaries that need this server.
+    pub binaries: &'static [&'static str],
     /// The arguments that change the settings of the server, in groups.
     pub settings: &'static [&'static [&'static str]],
     /// The tests whose names contain one of these texts run, or all tests if there is none.
@@ -35,7 +35,7 @@ pub struct Package {
 }
 
 impl Variant {
-    /// Returns the command that runs the tests of this variant. `all` is the command that runs all tests of the binary, and
+    /// Returns the command that runs the tests of this variant. `all` is the command that runs all tests of a binary, and
     /// `packaged` is the server's program, if it is from a package.
     #[must_use]
     pub fn tests(&self, packaged: Option<&Path>, all: &Job) -> Job {
@@ -64,7 +64,7 @@ pub(crate) const fn redis(
         name,
         server: REDIS,
         package,
-        binary: "leasehold redis",
+        binaries: &["leasehold-redis it"],
         settings: &[],
         tests: &[],
         without,
@@ -81,7 +81,7 @@ pub(crate) const fn sql(
         name,
         server,
         package,
-        binary: "leasehold-sqlx it",
+        binaries: &["leasehold-sql it", "leasehold-sqlx it"],
         settings: &[],
         tests,
         without: &[],

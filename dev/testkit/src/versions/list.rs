@@ -63,7 +63,7 @@ pub const ALL: [Variant; 8] = [
         name: "ZooKeeper, distribution",
         server: ZOOKEEPER,
         package: None,
-        binary: "leasehold zookeeper",
+        binaries: &["leasehold-zookeeper it"],
         settings: &[],
         tests: &[],
         without: &[],

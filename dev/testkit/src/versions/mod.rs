@@ -75,21 +75,26 @@ fn run_with(
         None => install::find(&variant.server, &Places::of(&variant.server))?,
     };
     let number = program.version(&variant.server)?;
-    let Some(binary) = binaries.iter().find(|it| it.name() == variant.binary) else {
-        return Ok((format!("there is no test binary {}", variant.binary), false));
-    };
     let begin = Instant::now();
-    let ran = variant
-        .tests(packaged.as_deref(), &binary.job)
-        .run(&binary.dir, |line| {
-            if Counts::failed_test(line).is_some() {
-                println!("    {line}");
-            }
-        })?;
-    let counts = Counts::of_lines(ran.lines.iter().map(String::as_str));
-    let passed = ran.failure.is_none() && counts.passed > 0;
-    if !passed {
-        ran.lines.iter().for_each(|line| println!("{line}"));
+    let (mut counts, mut passed) = (Counts::default(), true);
+    for name in variant.binaries {
+        let Some(binary) = binaries.iter().find(|it| it.name() == *name) else {
+            return Ok((format!("there is no test binary {name}"), false));
+        };
+        let ran = variant
+            .tests(packaged.as_deref(), &binary.job)
+            .run(&binary.dir, |line| {
+                if Counts::failed_test(line).is_some() {
+                    println!("    {line}");
+                }
+            })?;
+        let counted = Counts::of_lines(ran.lines.iter().map(String::as_str));
+        if ran.failure.is_some() || counted.passed == 0 {
+            passed = false;
+            ran.lines.iter().for_each(|line| println!("{line}"));
+        }
+        counts.passed += counted.passed;
+        counts.failed += counted.failed;
     }
     let row = format!(
         "{:6} {:24} {number}: {} passed, {} failed, {} s{}",

@@ -234,13 +234,16 @@ fn binary_gets_more_test_threads_than_cores_unless_the_caller_sets_them() -> Out
 #[test]
 fn tests_of_a_variant_run_once_more_with_its_settings() -> Outcome {
     let script = format!("echo \"$LEASEHOLD_POSTGRES_SETTINGS: $*\" | tr '\\n' ' '\n{GOOD}");
-    let scripts: [(&str, &str); 1] = [("leasehold-sqlx it", &script)];
+    let scripts: [(&str, &str); 2] = [
+        ("leasehold-sql it", &script),
+        ("leasehold-sqlx it", &script),
+    ];
     let (outcome, echoed) = beside_with(&TOGETHER[..1], "", &scripts)?;
     assert!(outcome.holds(), "{outcome:?}");
-    assert_eq!(outcome.passed, 6);
+    assert_eq!(outcome.passed, 12);
     let again = "[leasehold-sqlx it, Postgres, settings together] -c ";
     let again = echoed.iter().find_map(|line| line.strip_prefix(again));
-    assert!(again.unwrap().contains(": backend::"), "{echoed:#?}");
+    assert!(again.unwrap().contains(": postgres::plain"), "{echoed:#?}");
     Ok(())
 }
 
@@ -249,7 +252,10 @@ fn a_variant_without_its_binary_or_without_tests_fails() -> Outcome {
     let (outcome, _) = beside_with(&TOGETHER[..1], "", &[("house it", GOOD)])?;
     assert_eq!(
         outcome.faults,
-        ["there is no test binary leasehold-sqlx it"]
+        [
+            "there is no test binary leasehold-sql it",
+            "there is no test binary leasehold-sqlx it"
+        ]
     );
     let empty = "echo 'test result: ok. 0 passed; 0 failed; 0 ignored'";
     let (outcome, _) = beside_with(&TOGETHER[..1], "", &[("leasehold-sqlx it", empty)])?;

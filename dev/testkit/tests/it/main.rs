@@ -5,6 +5,7 @@ mod chaos;
 mod cli;
 mod clock;
 mod counts;
+mod crate_dependencies;
 mod dependency_paths;
 mod explore;
 mod fake;

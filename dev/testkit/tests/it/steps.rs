@@ -58,6 +58,10 @@ fn all_steps_of_a_workspace_are_listed() -> Outcome {
         ("lint: file sizes", "Sizes".to_owned()),
         ("lint: module circles", "Circles".to_owned()),
         ("lint: guarantees", "Guarantees".to_owned()),
+        (
+            "lint: dependencies between crates",
+            "Dependencies".to_owned(),
+        ),
         ("lint: public dependencies", "Api".to_owned()),
         (
             "clippy and tests",
@@ -130,7 +134,7 @@ fn only_option_selects_steps_by_part_of_their_name() -> Outcome {
     let dir = tempfile::tempdir()?;
     let workspace = fake::workspace(dir.path());
     let chosen = steps::select(steps::all(&workspace, RUNNER), Some("lint:"))?;
-    assert_eq!(chosen.len(), 4);
+    assert_eq!(chosen.len(), 5);
     let all = steps::all(&workspace, RUNNER);
     assert_eq!(steps::select(all.clone(), None)?, all);
 

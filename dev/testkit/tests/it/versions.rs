@@ -8,15 +8,15 @@ use leasehold_testkit::versions::ALL;
 #[test]
 fn packaged_version_replaces_the_server_and_leaves_out_what_it_cannot_run() {
     let binary = Binary {
-        package: "leasehold".to_owned(),
-        target: "redis".to_owned(),
+        package: "leasehold-redis".to_owned(),
+        target: "it".to_owned(),
         settings: None,
-        dir: PathBuf::from("/core"),
-        job: Job::new("/deps/redis-1", [""; 0]),
+        dir: PathBuf::from("/redis"),
+        job: Job::new("/deps/it-1", [""; 0]),
     };
     let [oldest, distribution, ..] = ALL;
     let job = oldest.tests(Some(Path::new("/old/redis-server")), &binary.job);
-    assert_eq!(oldest.binary, binary.name());
+    assert_eq!(oldest.binaries, [binary.name()]);
     assert!(job.args.contains(&"--skip=tls".to_owned()), "{job:?}");
     let server = ("LEASEHOLD_REDIS_SERVER", "/old/redis-server");
     let server = (server.0.to_owned(), server.1.to_owned());

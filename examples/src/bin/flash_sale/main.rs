@@ -54,7 +54,6 @@ use crate::sale::Sale;
 #[tokio::main]
 async fn main() -> ExitCode {
     // Allows URLs of databases in `LockManager::connect`.
-    leasehold_sqlx::install_backends();
     let wish = match args::wish(lexopt::Parser::from_env()) {
         Ok(wish) => wish,
         Err(error) => {

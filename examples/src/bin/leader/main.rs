@@ -34,7 +34,6 @@ use crate::args::{Role, USAGE};
 #[tokio::main]
 async fn main() -> ExitCode {
     // Allows URLs of databases in `connect`.
-    leasehold_sqlx::install_backends();
     match args::role(lexopt::Parser::from_env()) {
         Ok(Role::Election { url }) => ended(elect(url).await),
         Ok(Role::Candidate(candidate)) => ended(candidate.stand().await),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use leasehold::{LockGuard, LockManager};
 use leasehold_nemesis::BoxError;
 use leasehold_nemesis::clients::{Change, KEY};
-use leasehold_sqlx::{LockDatabase, LockedTransaction};
+use leasehold_sqlx::{FencedDatabase, LockDatabase, LockedTransaction};
 use leasehold_testkit::history::Moment;
 use sqlx::{AssertSqlSafe, Executor, FromRow, IntoArguments, MySql, Pool, Postgres};
 use tokio::time::sleep;
@@ -24,7 +24,7 @@ pub(crate) async fn change(work: Change, url: &str, locks: &LockManager) -> Resu
 
 async fn repeat<DB>(work: &Change, pool: &Pool<DB>, locks: &LockManager) -> Result<(), BoxError>
 where
-    DB: LockDatabase,
+    DB: LockDatabase + FencedDatabase,
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
     for<'r> (i64,): FromRow<'r, DB::Row>,
     DB::Arguments: IntoArguments<DB>,
@@ -58,7 +58,7 @@ async fn once<DB>(
     id: &str,
 ) -> Result<(), BoxError>
 where
-    DB: LockDatabase,
+    DB: LockDatabase + FencedDatabase,
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
     for<'r> (i64,): FromRow<'r, DB::Row>,
     DB::Arguments: IntoArguments<DB>,
@@ -81,7 +81,7 @@ async fn overwrite<DB>(
     id: &str,
 ) -> Result<(), sqlx::Error>
 where
-    DB: LockDatabase,
+    DB: LockDatabase + FencedDatabase,
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
     for<'r> (i64,): FromRow<'r, DB::Row>,
     DB::Arguments: IntoArguments<DB>,

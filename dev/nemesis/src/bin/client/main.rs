@@ -33,7 +33,6 @@ async fn main() -> Result<(), BoxError> {
     let (Some(url), Some(task)) = (args().nth(1), args().nth(2)) else {
         return Err("the arguments are a URL and a task".into());
     };
-    leasehold_sqlx::install_backends();
     let task = serde_json::from_str(&task)?;
     let locks = connected(&url, &task).await?;
     match task {

@@ -163,7 +163,6 @@ fn delay(history: &History, kill: &Kill) -> (Duration, bool) {
 
 /// Acquires the lock in this process, while only leases of killed clients keep the lock taken.
 async fn acquire_after_the_last_kill(pair: &mut Pair) {
-    leasehold_sqlx::install_backends();
     let locks = LockManager::connect(&pair.url).await.unwrap();
     let recorder = Recorder::to_file(&pair.folder.path().join(pair.started.to_string())).unwrap();
     pair.started += 1;

@@ -3,7 +3,7 @@
 macro_rules! script {
     ($($room:literal)+) => {
         concat!($(include_str!(concat!(
-            "../../../../../core/src/backend/redis/scripts/",
+            "../../../../../core/backends/redis/src/scripts/",
             $room,
             ".lua"
         ))),+)

@@ -1,0 +1,144 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use leasehold_core::kind::Kind;
+use leasehold_core::{Error, Lock, LockGuard, LockManager};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::{Problem, ProblemKind};
+
+/// The default limit for concurrently waiting requests in one layer.
+pub const DEFAULT_MAX_WAITERS: usize = 1024;
+
+/// The reason why a lock was not acquired.
+#[derive(Debug)]
+pub(crate) enum NotLocked {
+    Refused(Error),
+    TooManyWaiters,
+}
+
+impl From<Error> for NotLocked {
+    fn from(error: Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<NotLocked> for Problem {
+    fn from(not: NotLocked) -> Self {
+        match not {
+            NotLocked::Refused(error) => error.into(),
+            NotLocked::TooManyWaiters => Self::new(ProblemKind::TooManyWaiters),
+        }
+    }
+}
+
+/// The options of a lock that differ from the manager's.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Terms {
+    pub(crate) ttl: Option<Duration>,
+    pub(crate) max_hold: Option<Duration>,
+    pub(crate) hold_at_least: Option<Duration>,
+    /// The name of the lock in metrics.
+    pub(crate) name: Option<&'static str>,
+    /// The longest wait. Zero means no wait.
+    pub(crate) wait: Duration,
+}
+
+#[cfg(feature = "idempotency")]
+impl Terms {
+    pub(crate) fn of_once(self, mut once: leasehold_core::Once) -> leasehold_core::Once {
+        if let Some(ttl) = self.ttl {
+            once = once.ttl(ttl);
+        }
+        if let Some(max_hold) = self.max_hold {
+            once = once.max_hold(max_hold);
+        }
+        if let Some(name) = self.name {
+            once = once.name(name);
+        }
+        once
+    }
+}
+
+/// Acquires locks, and limits the number of waiters. Clones share the limit.
+#[derive(Clone)]
+pub(crate) struct Source {
+    locks: LockManager,
+    waiters: Arc<Semaphore>,
+}
+
+impl Source {
+    pub(crate) fn new(locks: LockManager) -> Self {
+        Self {
+            locks,
+            waiters: Arc::new(Semaphore::new(DEFAULT_MAX_WAITERS)),
+        }
+    }
+
+    pub(crate) fn max_waiters(&mut self, most: usize) {
+        self.waiters = Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+    }
+
+    pub(crate) const fn locks(&self) -> &LockManager {
+        &self.locks
+    }
+
+    /// Acquires a lock. First tries to acquire without waiting, so that a request counts as a waiter only if that
+    /// attempt fails.
+    pub(crate) async fn acquire<T: Kind>(
+        &self,
+        mut lock: Lock<T>,
+        Terms {
+            ttl,
+            max_hold,
+            hold_at_least,
+            name,
+            wait,
+        }: Terms,
+    ) -> Result<LockGuard<T>, NotLocked> {
+        if let Some(ttl) = ttl {
+            lock = lock.ttl(ttl);
+        }
+        if let Some(max_hold) = max_hold {
+            lock = lock.max_hold(max_hold);
+        }
+        if let Some(hold_at_least) = hold_at_least {
+            lock = lock.hold_at_least(hold_at_least);
+        }
+        if let Some(name) = name {
+            lock = lock.name(name);
+        }
+        if wait.is_zero() {
+            return Ok(lock.wait(wait).acquire().await?);
+        }
+        let error = match lock.clone().wait(Duration::ZERO).acquire().await {
+            Ok(guard) => return Ok(guard),
+            Err(error) => error,
+        };
+        let waiting_may_help = match &error {
+            Error::TimedOut { .. } => true,
+            Error::Backend { source, .. } => source.is_temporary(),
+            _ => false,
+        };
+        if !waiting_may_help {
+            return Err(error.into());
+        }
+        let _waiting = self.waiter()?;
+        Ok(lock.wait(wait).acquire().await?)
+    }
+
+    /// Counts a request as a waiter until the permit is dropped.
+    pub(crate) fn waiter(&self) -> Result<SemaphorePermit<'_>, NotLocked> {
+        let permit = self.waiters.try_acquire();
+        permit.map_err(|_| NotLocked::TooManyWaiters)
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("may_wait", &self.waiters.available_permits())
+            .finish_non_exhaustive()
+    }
+}
