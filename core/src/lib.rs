@@ -179,6 +179,7 @@
 //! | `mysql`, `postgres`, `sqlite` | `backend::sql`: locks in a table of the database. Need Rust 1.94 |
 //! | `once` (default) | [`Once`]: a body that runs once, and its recorded result |
 //! | `redis` (default) | [`backend::redis`]: locks on one server, on the primary that Sentinels report, or on a Cluster; [`backend::redlock`]: locks on a majority of independent servers; and fenced data: `RedisFenceStore`, `FencedPipeline` |
+//! | `serde` | [`LockOptions`] in configuration files |
 //! | `test-util` | `chaos` and `chaos_test`: your code with a fault at each await; `simulate_loss` on guards, handles and managers. Enables `test-util` of tokio |
 //! | `tls-rustls` | TLS to the servers of the enabled backends, with rustls: `rediss://`, `zookeeper+tls://`, and what the URL of a database asks for |
 //! | `zookeeper` | `backend::zookeeper`: locks on a `ZooKeeper` ensemble, and when to choose it |
@@ -244,7 +245,7 @@ pub use leasehold_core::{
     DEFAULT_COMMAND_TIMEOUT, DEFAULT_PREFIX, DEFAULT_TTL, Election, EndReason, Ended, Error,
     FenceStore, FencingToken, HandoverTicket, InProcessFenceStore, InvalidKey, InvalidOption,
     InvalidTicket, InvalidToken, Key, KeyProblem, Leader, ListedLock, Lock, LockGuard, LockHandle,
-    LockList, LockManager, LockManagerBuilder, LockSet, LockSetGuard, LockSetHandle,
+    LockList, LockManager, LockManagerBuilder, LockOptions, LockSet, LockSetGuard, LockSetHandle,
     LockSetReleaseError, Lost, LostInBody, MAX_COMMAND_TIMEOUT, MAX_KEY_BYTES, MAX_KEYS,
     MAX_LABEL_BYTES, MAX_PERMITS, MAX_TTL, NoCurrentLockError, Operation, PermitId,
     ReentrancyScope, ReentrantRelease, RwLock, ShutdownError, Stale, UnconfirmedRelease, check,

@@ -6,13 +6,14 @@ use syn::{Error, Expr, ExprLit, Ident, Lit, LitStr, Path, Result, Token};
 use crate::compile_errors::Mistakes;
 use crate::{duration, schedule_slot};
 
-const OPTIONS: &str = "`manager`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `hold_at_least`, `name`, `guard`, `mode`, `max_concurrent`, `reentrant`, `once`, `keep_failure`, `slot` and `crate`";
+const OPTIONS: &str = "`manager`, `options`, `ttl`, `wait`, `contended`, `lost`, `max_hold`, `hold_at_least`, `name`, `guard`, `mode`, `max_concurrent`, `reentrant`, `once`, `keep_failure`, `slot` and `crate`";
 
 /// The arguments of the attribute.
 #[derive(Default)]
 pub(crate) struct Args {
     pub(crate) keys: Vec<LitStr>,
     pub(crate) manager: Option<Expr>,
+    pub(crate) options: Option<Expr>,
     pub(crate) ttl: Option<TokenStream>,
     pub(crate) wait: Option<Wait>,
     pub(crate) contended: Contended,
@@ -197,6 +198,7 @@ impl Parsing<'_> {
         let args = &mut self.args;
         match &*text {
             "manager" => args.manager = Some(input.parse()?),
+            "options" => args.options = Some(expression(input)?),
             "ttl" => args.ttl = Some(duration::parse(&text, &expression(input)?)?),
             "max_hold" => args.max_hold = Some(duration::parse(&text, &expression(input)?)?),
             "hold_at_least" => {

@@ -3,7 +3,7 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::token::Brace;
 use syn::visit_mut::{VisitMut, visit_type_mut};
-use syn::{ExprReference, Ident, Token, Type, TypeInfer};
+use syn::{Expr, ExprReference, Ident, Token, Type, TypeInfer};
 
 use crate::annotated_function::{self, Function};
 use crate::async_trait::{self, Method};
@@ -211,26 +211,32 @@ fn held(args: &Args, call: &TokenStream, body: &TokenStream, output: &Type) -> T
 /// Returns the calls that set the options, in a fixed order: `.manager(&self.locks).ttl(..)`.
 fn options(args: &Args, within: impl Fn(TokenStream) -> TokenStream) -> TokenStream {
     let mut options = TokenStream::new();
-    if let Some(manager) = &args.manager {
-        let by_reference = ExprReference {
+    let by_reference = |value: &Expr| {
+        let reference = ExprReference {
             attrs: Vec::new(),
-            and_token: Token![&](manager.span()),
+            and_token: Token![&](value.span()),
             mutability: None,
-            expr: Box::new(manager.clone()),
+            expr: Box::new(value.clone()),
         };
-        let manager = within(by_reference.into_token_stream());
+        within(reference.into_token_stream())
+    };
+    if let Some(manager) = args.manager.as_ref().map(by_reference) {
         options.extend(quote!(.manager(#manager)));
+    }
+    if args.wait.is_none() && matches!(args.contended, Contended::Skip) {
+        // Do not use the manager's wait, because a call that waits forever is never skipped.
+        options.extend(quote!(.wait(::core::time::Duration::ZERO)));
+    }
+    if let Some(value) = args.options.as_ref().map(by_reference) {
+        options.extend(quote!(.options(#value)));
     }
     if let Some(ttl) = args.ttl.clone().map(&within) {
         options.extend(quote!(.ttl(#ttl)));
     }
-    let wait = match (&args.wait, args.contended) {
-        (Some(Wait::For(wait)), _) => Some(within(wait.clone())),
-        (Some(Wait::Forever(_)), _) => Some(quote!(::core::time::Duration::MAX)),
-        // Do not use the manager's wait, because a call that waits forever is never skipped.
-        (None, Contended::Skip) => Some(quote!(::core::time::Duration::ZERO)),
-        (None, Contended::Error) => None,
-    };
+    let wait = args.wait.as_ref().map(|wait| match wait {
+        Wait::For(wait) => within(wait.clone()),
+        Wait::Forever(_) => quote!(::core::time::Duration::MAX),
+    });
     if let Some(wait) = wait {
         options.extend(quote!(.wait(#wait)));
     }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use leasehold_core::kind::Kind;
-use leasehold_core::{Error, Lock, LockGuard, LockManager};
+use leasehold_core::{Error, Lock, LockGuard, LockManager, LockOptions};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::{Problem, ProblemKind};
@@ -30,34 +30,6 @@ impl From<NotLocked> for Problem {
             NotLocked::Refused(error) => error.into(),
             NotLocked::TooManyWaiters => Self::new(ProblemKind::TooManyWaiters),
         }
-    }
-}
-
-/// The options of a lock that differ from the manager's.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Terms {
-    pub(crate) ttl: Option<Duration>,
-    pub(crate) max_hold: Option<Duration>,
-    pub(crate) hold_at_least: Option<Duration>,
-    /// The name of the lock in metrics.
-    pub(crate) name: Option<&'static str>,
-    /// The longest wait. Zero means no wait.
-    pub(crate) wait: Duration,
-}
-
-#[cfg(feature = "idempotency")]
-impl Terms {
-    pub(crate) fn of_once(self, mut once: leasehold_core::Once) -> leasehold_core::Once {
-        if let Some(ttl) = self.ttl {
-            once = once.ttl(ttl);
-        }
-        if let Some(max_hold) = self.max_hold {
-            once = once.max_hold(max_hold);
-        }
-        if let Some(name) = self.name {
-            once = once.name(name);
-        }
-        once
     }
 }
 
@@ -88,27 +60,11 @@ impl Source {
     /// attempt fails.
     pub(crate) async fn acquire<T: Kind>(
         &self,
-        mut lock: Lock<T>,
-        Terms {
-            ttl,
-            max_hold,
-            hold_at_least,
-            name,
-            wait,
-        }: Terms,
+        lock: Lock<T>,
+        options: &LockOptions,
     ) -> Result<LockGuard<T>, NotLocked> {
-        if let Some(ttl) = ttl {
-            lock = lock.ttl(ttl);
-        }
-        if let Some(max_hold) = max_hold {
-            lock = lock.max_hold(max_hold);
-        }
-        if let Some(hold_at_least) = hold_at_least {
-            lock = lock.hold_at_least(hold_at_least);
-        }
-        if let Some(name) = name {
-            lock = lock.name(name);
-        }
+        let lock = lock.options(options);
+        let wait = options.wait.unwrap_or_default();
         if wait.is_zero() {
             return Ok(lock.wait(wait).acquire().await?);
         }

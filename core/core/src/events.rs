@@ -7,7 +7,7 @@ use std::time::Duration;
 use tracing::{Span, field};
 
 use super::backend::{Applied, Attempt, BackendError, Claim};
-use super::options::LockOptions;
+use super::options::AcquireOptions;
 use super::{EndReason, Error, Key, metrics};
 use crate::__event as event;
 use crate::clock::LeaseInstant;
@@ -32,7 +32,7 @@ impl Acquisition {
     pub(crate) fn start(
         key: &Key,
         label: &'static str,
-        options: &LockOptions,
+        options: &AcquireOptions,
         started: LeaseInstant,
     ) -> Self {
         tell(|| metrics::acquiring(1.0, options.name));

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 /// The longest label of a manager, in bytes.
 pub const MAX_LABEL_BYTES: usize = 64;
 
-/// All labels of this process. A process has few labels, so each of them stays in memory. An attempt id is copied often,
+/// All labels and names of this process. A process has few of them, so each of them stays in memory. An attempt id is copied often,
 /// and contains only a reference.
 static LABELS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
@@ -37,7 +37,8 @@ pub fn is_valid(label: &str) -> bool {
     plain && (1..=MAX_LABEL_BYTES).contains(&label.len())
 }
 
-fn interned(label: &str) -> &'static str {
+/// Returns a copy of a text that the process keeps until it ends.
+pub(crate) fn interned(label: &str) -> &'static str {
     let mut labels = LABELS.lock();
     if let Some(known) = labels.get(label) {
         return known;

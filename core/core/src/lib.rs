@@ -27,6 +27,7 @@ mod label;
 mod lock;
 #[cfg(feature = "test-util")]
 mod lock_creation_site;
+mod lock_options;
 mod lock_set;
 #[cfg(feature = "macros")]
 mod macro_support;
@@ -69,6 +70,7 @@ pub use lock::kind;
 pub use lock::once::Once;
 pub use lock::permit_id::PermitId;
 pub use lock::rw_lock::RwLock;
+pub use lock_options::LockOptions;
 pub use lock_set::{LockSet, LockSetGuard, LockSetHandle};
 pub use manager::{ListedLock, LockList, LockManager, LockManagerBuilder};
 pub use options::{

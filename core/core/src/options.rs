@@ -1,9 +1,11 @@
 //! The options of a lock, and their validation.
 
+use std::borrow::Cow;
 use std::panic::Location;
 use std::time::Duration;
 
-use super::label::{self, MAX_LABEL_BYTES};
+use super::LockOptions;
+use super::label::{self, MAX_LABEL_BYTES, interned};
 use super::mode::Mode;
 
 /// The default TTL: with renewal on, a lock stays taken for this time after its holder has crashed.
@@ -48,7 +50,7 @@ pub const MAX_RESULT_BYTES: usize = 1024 * 1024;
 
 /// The options of one acquisition.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LockOptions {
+pub(crate) struct AcquireOptions {
     pub(crate) mode: Mode,
     pub(crate) ttl: Duration,
     /// The longest wait; `None` means that an acquire waits forever.
@@ -69,7 +71,7 @@ pub(crate) struct LockOptions {
     pub(crate) place: Option<&'static Location<'static>>,
 }
 
-impl Default for LockOptions {
+impl Default for AcquireOptions {
     fn default() -> Self {
         Self {
             mode: Mode::Exclusive,
@@ -87,7 +89,22 @@ impl Default for LockOptions {
     }
 }
 
-impl LockOptions {
+impl AcquireOptions {
+    /// Replaces the options that are set.
+    pub(crate) fn apply(&mut self, set: &LockOptions) {
+        self.ttl = set.ttl.unwrap_or(self.ttl);
+        self.wait = set.wait.or(self.wait);
+        self.max_hold = set.max_hold.or(self.max_hold);
+        self.hold_at_least = set.hold_at_least.or(self.hold_at_least);
+        self.renewal = set.renewal.unwrap_or(self.renewal);
+        self.name = match &set.name {
+            None => self.name,
+            Some(Cow::Borrowed(name)) => Some(name),
+            Some(Cow::Owned(name)) => Some(interned(name)),
+        };
+        self.report_holder = set.report_holder.unwrap_or(self.report_holder);
+    }
+
     /// Checks the options; the backend supports TTLs from `least` to `most`.
     pub(crate) fn validate(&self, least: Duration, most: Duration) -> Result<(), InvalidOption> {
         let (least_ttl, most_ttl) = (least.max(LEAST_TTL), most.min(MAX_TTL));
@@ -258,8 +275,8 @@ mod tests {
     #[test]
     fn an_option_out_of_bounds_is_refused_by_name_with_the_remedy() {
         let least = Duration::from_millis(10);
-        let with = |change: fn(&mut LockOptions)| {
-            let mut options = LockOptions::default();
+        let with = |change: fn(&mut AcquireOptions)| {
+            let mut options = AcquireOptions::default();
             change(&mut options);
             options.validate(least, MAX_TTL).map_err(|e| e.to_string())
         };

@@ -4,7 +4,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::response::Parts;
 use http::{HeaderName, Method, Response};
-use leasehold_core::LockManager;
+use leasehold_core::{LockManager, LockOptions};
 use tokio::sync::Semaphore;
 use tower_layer::Layer;
 
@@ -271,9 +271,16 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
         self
     }
 
+    /// Sets the options that `options` contains, except `hold_at_least`.
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.options.lock = self.options.lock.with(options);
+        self.options.lock.hold_at_least = None;
+        self
+    }
+
     /// Sets the TTL of the lock: see [`Lock::ttl`](leasehold_core::Lock::ttl).
     pub const fn ttl(mut self, ttl: Duration) -> Self {
-        self.options.terms.ttl = Some(ttl);
+        self.options.lock.ttl = Some(ttl);
         self
     }
 
@@ -281,20 +288,20 @@ impl<K: KeyExtractor> IdempotencyLayer<K> {
     /// handler. The default is the manager's setting, or 60 s if the manager has none
     /// ([`DEFAULT_MAX_HOLD`](crate::DEFAULT_MAX_HOLD)).
     pub const fn max_hold(mut self, max_hold: Duration) -> Self {
-        self.options.terms.max_hold = Some(max_hold);
+        self.options.lock.max_hold = Some(max_hold);
         self
     }
 
     /// Sets the name of the lock in metrics and spans, so that you see which route is contended: see
     /// [`Lock::name`](leasehold_core::Lock::name).
-    pub const fn name(mut self, name: &'static str) -> Self {
-        self.options.terms.name = Some(name);
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.options.lock.name = Some(name.into());
         self
     }
 
     /// Sets how long a repeat waits while the first request runs. After that time the layer refuses the repeat with 409.
     pub const fn wait(mut self, wait: Duration) -> Self {
-        self.options.terms.wait = wait;
+        self.options.lock.wait = Some(wait);
         self
     }
 

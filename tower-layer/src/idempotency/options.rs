@@ -10,11 +10,10 @@ use http::header::{
 };
 use http::response::Parts;
 use http::{HeaderName, Method};
-use leasehold_core::{Error, InvalidOption, MAX_RETENTION};
+use leasehold_core::{Error, InvalidOption, LockOptions, MAX_RETENTION};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use crate::manager_source::Terms;
 use crate::methods::Methods;
 use crate::problem::Refusal;
 use crate::{OnDisconnect, Problem};
@@ -50,7 +49,7 @@ type RecordIf = Arc<dyn Fn(&Parts) -> bool + Send + Sync>;
 #[derive(Clone)]
 pub(super) struct Options {
     pub(super) methods: Methods,
-    pub(super) terms: Terms,
+    pub(super) lock: LockOptions,
     pub(super) keep: Duration,
     pub(super) max_request_bytes: usize,
     /// The bytes that request bodies may still take. Clones share them.
@@ -72,7 +71,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             methods: Methods::only([Method::POST, Method::PATCH]),
-            terms: Terms::default(),
+            lock: LockOptions::new(),
             keep: DEFAULT_KEEP,
             max_request_bytes: DEFAULT_MAX_REQUEST_BYTES,
             buffer: Arc::new(Semaphore::new(DEFAULT_MAX_BUFFERED_BYTES)),
@@ -116,7 +115,7 @@ impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options")
             .field("methods", &self.methods)
-            .field("terms", &self.terms)
+            .field("lock", &self.lock)
             .field("keep", &self.keep)
             .field("headers", &self.headers)
             .finish_non_exhaustive()

@@ -39,8 +39,8 @@ impl<S, K> IdempotencyService<S, K> {
         store: Arc<dyn Store>,
         mut options: Options,
     ) -> Self {
-        if options.terms.max_hold.is_none() && source.locks().max_hold().is_none() {
-            options.terms.max_hold = Some(DEFAULT_MAX_HOLD);
+        if options.lock.max_hold.is_none() && source.locks().max_hold().is_none() {
+            options.lock.max_hold = Some(DEFAULT_MAX_HOLD);
         }
         let options = Arc::new(options);
         let shared = Arc::new(Shared {

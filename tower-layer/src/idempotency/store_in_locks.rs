@@ -24,16 +24,15 @@ impl Store for InLocks {
         Box::pin(async move {
             let once = source.locks().once(&call.key).keep(call.options.keep);
             // A repeat must not get the failure of the first request.
-            let once = call
-                .options
-                .terms
-                .of_once(once.keep_failure(Duration::ZERO));
+            let once = once
+                .keep_failure(Duration::ZERO)
+                .options(&call.options.lock);
             let mut work = Some(work);
             let error = match attempt(once.clone().wait(Duration::ZERO), &mut work).await {
                 Err(NotRecorded::Refused(problem)) => problem,
                 ended => return ended,
             };
-            let wait = call.options.terms.wait;
+            let wait = call.options.lock.wait.unwrap_or_default();
             // The lock is busy, or the backend may recover.
             let waiting_may_help = work.is_some() && error.retry_after().is_some();
             if wait.is_zero() || !waiting_may_help {

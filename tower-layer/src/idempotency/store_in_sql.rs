@@ -25,7 +25,7 @@ impl<DB: FencedDatabase> Store for SqlIdempotencyStore<DB> {
             }
             let lock = source.locks().lock(&call.key);
             let guard = source
-                .acquire(lock, call.options.terms)
+                .acquire(lock, &call.options.lock)
                 .await
                 .map_err(Problem::from)?;
             let accepted = match find(self, &call.key).await {

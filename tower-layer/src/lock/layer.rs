@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Response};
-use leasehold_core::LockManager;
+use leasehold_core::{LockManager, LockOptions};
 use tower_layer::Layer;
 
 use super::options::{Concurrency, MaxHold, OnDisconnect, Options, Until};
@@ -161,10 +161,19 @@ impl<K: KeyExtractor> LockLayer<K> {
         self
     }
 
+    /// Sets the options that `options` contains, such as those of a configuration file.
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.options.lock = self.options.lock.with(options);
+        if let Some(max_hold) = options.max_hold {
+            self.options.max_hold = MaxHold::Most(max_hold);
+        }
+        self
+    }
+
     /// Sets the TTL: see [`Lock::ttl`](leasehold_core::Lock::ttl). If the TTL is invalid, the layer refuses each request as
     /// misconfigured.
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.options.terms.ttl = Some(ttl);
+        self.options.lock.ttl = Some(ttl);
         self
     }
 
@@ -192,14 +201,14 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// are refused or wait during that time. See [`Lock::hold_at_least`](leasehold_core::Lock::hold_at_least). If the backend
     /// does not support the option or the value, the layer refuses each request as misconfigured.
     pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
-        self.options.terms.hold_at_least = Some(hold_at_least);
+        self.options.lock.hold_at_least = Some(hold_at_least);
         self
     }
 
     /// Sets the name of the lock in metrics and spans, so that you see which route is contended: see
     /// [`Lock::name`](leasehold_core::Lock::name).
     pub fn name(mut self, name: &'static str) -> Self {
-        self.options.terms.name = Some(name);
+        self.options.lock.name = Some(name.into());
         self
     }
 
@@ -212,7 +221,7 @@ impl<K: KeyExtractor> LockLayer<K> {
     /// until the layer refuses the waiting requests. With large bodies, use a short wait, or a connection window as
     /// large as the windows of all streams together.
     pub fn wait(mut self, wait: Duration) -> Self {
-        self.options.terms.wait = wait;
+        self.options.lock.wait = Some(wait);
         self
     }
 

@@ -2,13 +2,13 @@ use std::future::Future;
 use std::time::Duration;
 use std::{future, panic};
 
+use leasehold_core::LockOptions;
 use tokio::task::JoinError;
 use tokio_util::either::Either;
 use tokio_util::task::TaskTracker;
 use tracing::{Instrument, Span};
 
 use crate::OnLoss;
-use crate::manager_source::Terms;
 use crate::methods::Methods;
 use crate::problem::Refusal;
 
@@ -132,7 +132,7 @@ pub(super) enum Concurrency {
 pub(super) struct Options {
     pub(super) concurrency: Concurrency,
     pub(super) methods: Methods,
-    pub(super) terms: Terms,
+    pub(super) lock: LockOptions,
     pub(super) max_hold: MaxHold,
     pub(super) until: Until,
     pub(super) on_loss: OnLoss,

@@ -68,7 +68,7 @@ where
     B::Error: Into<BoxError>,
     T: Releasable,
 {
-    let guard = match source.acquire(lock, guarding.options.terms).await {
+    let guard = match source.acquire(lock, &guarding.options.lock).await {
         Ok(guard) => guard,
         Err(not) => return Ok(guarding.refuse(not.into())),
     };

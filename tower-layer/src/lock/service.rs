@@ -37,7 +37,7 @@ struct Settings<K> {
 impl<S, K> LockService<S, K> {
     pub(super) fn new(inner: S, source: Source, key: Keyed<K>, mut options: Options) -> Self {
         let manager = source.locks().max_hold();
-        options.terms.max_hold = options.max_hold.of_layer(manager, options.until);
+        options.lock.max_hold = options.max_hold.of_layer(manager, options.until);
         let settings = Settings {
             source,
             key,

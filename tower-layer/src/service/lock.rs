@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use leasehold_core::{LockGuard, LockManager, Lost};
+use leasehold_core::{LockGuard, LockManager, LockOptions, Lost};
 use tower_service::Service;
 
 use super::{LockFuture, LockKey, LockServiceError};
-use crate::manager_source::{Source, Terms};
+use crate::manager_source::Source;
 use crate::releasable_guard::give_back;
 
 /// Runs each call of a Tower service under a lock.
@@ -51,7 +51,7 @@ pub struct LockedService<S, K> {
     inner: S,
     source: Source,
     key: Arc<K>,
-    terms: Terms,
+    options: LockOptions,
 }
 
 impl<S, K> LockedService<S, K> {
@@ -62,14 +62,21 @@ impl<S, K> LockedService<S, K> {
             inner,
             source: Source::new(locks),
             key: Arc::new(key),
-            terms: Terms::default(),
+            options: LockOptions::new(),
         }
+    }
+
+    /// Sets the options that `options` contains, such as those of a configuration file.
+    #[must_use]
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.options = self.options.with(options);
+        self
     }
 
     /// Sets the TTL: see [`Lock::ttl`](leasehold_core::Lock::ttl).
     #[must_use]
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.terms.ttl = Some(ttl);
+        self.options.ttl = Some(ttl);
         self
     }
 
@@ -77,7 +84,7 @@ impl<S, K> LockedService<S, K> {
     /// time the lock is lost.
     #[must_use]
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
-        self.terms.max_hold = Some(max_hold);
+        self.options.max_hold = Some(max_hold);
         self
     }
 
@@ -85,22 +92,22 @@ impl<S, K> LockedService<S, K> {
     /// [`Lock::hold_at_least`](leasehold_core::Lock::hold_at_least).
     #[must_use]
     pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
-        self.terms.hold_at_least = Some(hold_at_least);
+        self.options.hold_at_least = Some(hold_at_least);
         self
     }
 
     /// Sets the name of the lock in metrics and spans, so that you see which service is contended: see
     /// [`Lock::name`](leasehold_core::Lock::name).
     #[must_use]
-    pub const fn name(mut self, name: &'static str) -> Self {
-        self.terms.name = Some(name);
+    pub fn name(mut self, name: &'static str) -> Self {
+        self.options.name = Some(name.into());
         self
     }
 
     /// Sets how long a call waits for a busy lock.
     #[must_use]
     pub fn wait(mut self, wait: Duration) -> Self {
-        self.terms.wait = wait;
+        self.options.wait = Some(wait);
         self
     }
 
@@ -139,10 +146,10 @@ where
         let clone = self.inner.clone();
         let ready = mem::replace(&mut self.inner, clone);
         let (source, key) = (self.source.clone(), Arc::clone(&self.key));
-        let terms = self.terms;
+        let options = self.options.clone();
         let lock = source.locks().lock(&name);
         LockFuture::locked(Box::pin(async move {
-            let guard = source.acquire(lock, terms).await?;
+            let guard = source.acquire(lock, &options).await?;
             key.locked(&mut request, &guard.handle());
             under(guard, ready, request).await
         }))
@@ -182,7 +189,7 @@ impl<S: Clone, K> Clone for LockedService<S, K> {
             inner: self.inner.clone(),
             source: self.source.clone(),
             key: Arc::clone(&self.key),
-            terms: self.terms,
+            options: self.options.clone(),
         }
     }
 }
@@ -192,7 +199,7 @@ impl<S: fmt::Debug, K> fmt::Debug for LockedService<S, K> {
         f.debug_struct("LockedService")
             .field("inner", &self.inner)
             .field("source", &self.source)
-            .field("terms", &self.terms)
+            .field("options", &self.options)
             .finish_non_exhaustive()
     }
 }

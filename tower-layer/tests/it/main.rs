@@ -20,6 +20,7 @@ mod kinds;
 mod layers;
 mod locking;
 mod loss;
+mod options;
 mod problems;
 mod redis;
 mod request_ends;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::LockGuard;
 use super::blocking_runtime::BlockingRuntime;
 use crate::lock::kind::{Exclusive, Kind, Releasable};
-use crate::{Error, LockHandle, LostInBody, held_context};
+use crate::{Error, LockHandle, LockOptions, LostInBody, held_context};
 
 /// A lock that can be acquired. Its options have the same defaults as in the async [`Lock`](crate::Lock).
 #[derive(Debug, Clone)]
@@ -22,6 +22,12 @@ impl<K: Kind> Lock<K> {
             lock,
             runtime: Arc::clone(runtime),
         }
+    }
+
+    /// Sets the options that `options` contains.
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.lock = self.lock.options(options);
+        self
     }
 
     /// Sets the TTL: see [`Lock::ttl`](crate::Lock::ttl).

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::release::{PendingRelease, ReleaseOutcome};
 use super::{Engine, Lease};
 use crate::clock::LeaseInstant;
-use crate::options::LockOptions;
+use crate::options::AcquireOptions;
 use crate::{Error, UnconfirmedRelease};
 
 /// Owns a held lock from its grant on. Dropping this value releases the lock.
@@ -18,7 +18,7 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// Starts the hold time at `begin`: see [`Lease::settle`].
-    pub(crate) fn settle(&self, options: &LockOptions, begin: LeaseInstant) {
+    pub(crate) fn settle(&self, options: &AcquireOptions, begin: LeaseInstant) {
         self.lease.settle(options, begin);
         if options.max_hold.is_some() {
             // `max_hold` may end before the next check that the watchdog has scheduled.

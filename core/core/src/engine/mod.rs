@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::EndReason;
     use crate::backend::InProcess;
-    use crate::options::LockOptions;
+    use crate::options::AcquireOptions;
 
     #[test]
     fn watchdogs_of_ended_runtimes_are_removed() {
@@ -193,7 +193,8 @@ mod tests {
                 .build();
             runtime.unwrap().block_on(async {
                 let key = Key::new("", &n.to_string()).unwrap();
-                let (wanted, options) = (AcquireRequest::exclusively(key), LockOptions::default());
+                let (wanted, options) =
+                    (AcquireRequest::exclusively(key), AcquireOptions::default());
                 let acquire = engine.acquire(&wanted, &options, BusyPolicy::Wait);
                 drop(acquire.await.unwrap());
             });
@@ -205,7 +206,7 @@ mod tests {
     async fn a_released_lease_leaves_the_renewal_queue_immediately() {
         let engine = Engine::new(Arc::new(InProcess::new()), Limits::default(), "tests");
         let wanted = AcquireRequest::exclusively(Key::new("", "k").unwrap());
-        let options = LockOptions::default();
+        let options = AcquireOptions::default();
         for _ in 0..3 {
             let acquire = engine.acquire(&wanted, &options, BusyPolicy::Wait);
             let hold = acquire.await.unwrap();
@@ -223,7 +224,7 @@ mod tests {
             let wanted = AcquireRequest::exclusively(Key::new("", name).unwrap());
             let engine = Arc::clone(&engine);
             async move {
-                let options = LockOptions::default();
+                let options = AcquireOptions::default();
                 let acquire = engine.acquire(&wanted, &options, BusyPolicy::Wait);
                 acquire.await.unwrap()
             }

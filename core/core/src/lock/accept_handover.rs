@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::Lock;
 use super::kind::{Exclusive, Kind, Reentrant};
-use crate::{Error, LockGuard, ReentrancyScope};
+use crate::{Error, LockGuard, LockOptions, ReentrancyScope};
 
 /// Accepts a handed-over lock when awaited. [`LockManager::accept`](crate::LockManager::accept) returns this value.
 ///
@@ -39,6 +39,11 @@ impl Accept {
 }
 
 impl<K: Kind> Accept<K> {
+    /// Sets the options that `options` contains.
+    pub fn options(self, options: &LockOptions) -> Self {
+        Self(self.0.options(options))
+    }
+
     /// Sets the new holder's TTL; the default is the previous holder's TTL.
     pub fn ttl(self, ttl: Duration) -> Self {
         Self(self.0.ttl(ttl))

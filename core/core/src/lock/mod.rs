@@ -26,7 +26,7 @@ use futures_util::FutureExt;
 
 use super::backend::{Handover, Mode};
 use super::engine::{AcquireRequest, BusyPolicy, Engine, HoldRef};
-use super::options::{LockOptions, validate_permits};
+use super::options::{AcquireOptions, validate_permits};
 use super::{Error, InvalidKey, Key, LockGuard, LockHandle, Operation, ReentrancyScope};
 use kind::{Exclusive, Kind, Permits, Reentrant, Releasable};
 use run_while_held::run_under;
@@ -68,7 +68,7 @@ pub struct Lock<K: Kind = Exclusive> {
     key: Result<Key, Box<InvalidKey>>,
     handover: Option<Box<Handover>>,
     scope: Option<ReentrancyScope>,
-    options: LockOptions,
+    options: AcquireOptions,
     kind: PhantomData<fn() -> K>,
 }
 
@@ -165,14 +165,14 @@ impl<K: Kind> Lock<K> {
         engine: Arc<Engine>,
         key: Result<Key, InvalidKey>,
         mode: Mode,
-        options: LockOptions,
+        options: AcquireOptions,
     ) -> Self {
         Self {
             engine,
             key: key.map_err(Box::new),
             handover: None,
             scope: None,
-            options: LockOptions {
+            options: AcquireOptions {
                 mode,
                 place: Some(Location::caller()),
                 ..options
@@ -350,7 +350,7 @@ impl<K: Releasable> Lock<K> {
 pub(crate) fn supported(
     mode: Mode,
     is_taken_up: bool,
-    options: &LockOptions,
+    options: &AcquireOptions,
     engine: &Engine,
     key: &Key,
 ) -> Result<(), Error> {

@@ -13,7 +13,7 @@ use crate::backend::{Mode, Outcome};
 use crate::engine::{AcquireRequest, BusyPolicy, HoldRef, NotAcquired, bounded};
 use crate::error::OnceError;
 use crate::options::{DEFAULT_RETENTION, MAX_RESULT_BYTES, MAX_RETENTION};
-use crate::{Error, InvalidOption, Key, LockGuard, LockHandle, LostInBody, Operation};
+use crate::{Error, InvalidOption, Key, LockGuard, LockHandle, LockOptions, LostInBody, Operation};
 
 /// How long a failure is shared by default.
 const DEFAULT_KEEP_FAILURE: Duration = Duration::from_secs(1);
@@ -97,6 +97,13 @@ impl Once {
     /// body immediately. The caller whose body failed decides.
     pub const fn keep_failure(mut self, retention: Duration) -> Self {
         self.keep_failure = retention;
+        self
+    }
+
+    /// Sets the options that `options` contains, except `hold_at_least`: the result is kept instead of the lock.
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.lock = self.lock.options(options);
+        self.lock.options.hold_at_least = None;
         self
     }
 

@@ -4,8 +4,15 @@ use std::time::Duration;
 
 use super::Lock;
 use super::kind::Kind;
+use crate::LockOptions;
 
 impl<K: Kind> Lock<K> {
+    /// Sets the options that `options` contains.
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.options.apply(options);
+        self
+    }
+
     /// Sets how long the lock stays taken after its holder stops renewing. With renewal on, this is the time after a
     /// crash; with renewal off, it is the longest hold time. The minimum depends on the backend (10 ms in process), and
     /// the maximum is [`MAX_TTL`](crate::MAX_TTL).

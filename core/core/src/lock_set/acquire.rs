@@ -14,14 +14,14 @@ use futures_util::future::join_all;
 use super::first_lease_end::FirstEnd;
 use crate::clock::LeaseInstant;
 use crate::engine::{AcquireRequest, BusyPolicy, Engine, Hold, renew_all};
-use crate::options::LockOptions;
+use crate::options::AcquireOptions;
 use crate::{Error, Key};
 
 /// Acquires all locks on `keys`, which are sorted and unique.
 pub(super) async fn acquire_all(
     engine: &Arc<Engine>,
     keys: Vec<Key>,
-    options: &LockOptions,
+    options: &AcquireOptions,
     busy_policy: BusyPolicy,
 ) -> Result<Vec<Hold>, Error> {
     let mut collection = MultiAcquire::new(engine, keys, options);
@@ -41,10 +41,10 @@ struct MultiAcquire<'a> {
     wanted: Vec<AcquireRequest>,
     /// The held locks: a prefix of `wanted`, without a gap.
     held: Vec<Hold>,
-    asked_for: &'a LockOptions,
+    asked_for: &'a AcquireOptions,
     /// The options of the locks that are held while the acquire waits for other locks. The watchdog renews these locks,
     /// and their hold time has not begun.
-    meanwhile: LockOptions,
+    meanwhile: AcquireOptions,
     started: LeaseInstant,
     give_up: Option<LeaseInstant>,
     /// Whether a lock may have been held for longer than a request takes.
@@ -52,14 +52,14 @@ struct MultiAcquire<'a> {
 }
 
 impl<'a> MultiAcquire<'a> {
-    fn new(engine: &'a Arc<Engine>, keys: Vec<Key>, options: &'a LockOptions) -> Self {
+    fn new(engine: &'a Arc<Engine>, keys: Vec<Key>, options: &'a AcquireOptions) -> Self {
         let started = LeaseInstant::now();
         Self {
             engine,
             wanted: keys.into_iter().map(AcquireRequest::exclusively).collect(),
             held: Vec::new(),
             asked_for: options,
-            meanwhile: LockOptions {
+            meanwhile: AcquireOptions {
                 ttl: options.lease_ttl(),
                 max_hold: None,
                 hold_at_least: None,
@@ -119,7 +119,7 @@ impl<'a> MultiAcquire<'a> {
             return Err(self.timed_out(&wanted.key, acquired_at));
         }
         self.has_waited = true;
-        let options = LockOptions {
+        let options = AcquireOptions {
             wait,
             ..self.meanwhile
         };

@@ -14,8 +14,8 @@ use crate::engine::{BusyPolicy, Engine};
 use crate::lock::run_while_held::run_under;
 use crate::lock::self_deadlock::check_self_deadlock;
 use crate::lock::supported;
-use crate::options::LockOptions;
-use crate::{Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
+use crate::options::AcquireOptions;
+use crate::{Error, InvalidKey, InvalidOption, Key, LockOptions, MAX_KEYS};
 
 /// Several locks that are acquired together, all or none. [`LockManager::lock_all`](crate::LockManager::lock_all)
 /// returns a `LockSet`.
@@ -56,7 +56,7 @@ use crate::{Error, InvalidKey, InvalidOption, Key, MAX_KEYS};
 pub struct LockSet {
     engine: Arc<Engine>,
     keys: Result<Vec<Key>, InvalidKey>,
-    options: LockOptions,
+    options: AcquireOptions,
 }
 
 impl LockSet {
@@ -64,7 +64,7 @@ impl LockSet {
     pub(crate) fn new(
         engine: Arc<Engine>,
         keys: Result<Vec<Key>, InvalidKey>,
-        options: LockOptions,
+        options: AcquireOptions,
     ) -> Self {
         let keys = keys.map(|mut keys| {
             keys.sort_unstable_by(|one, other| one.full().cmp(other.full()));
@@ -74,11 +74,17 @@ impl LockSet {
         Self {
             engine,
             keys,
-            options: LockOptions {
+            options: AcquireOptions {
                 place: Some(Location::caller()),
                 ..options
             },
         }
+    }
+
+    /// Sets the options that `options` contains.
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.options.apply(options);
+        self
     }
 
     /// Sets how long each lock stays taken after its holder stops renewing; see [`Lock::ttl`](crate::Lock::ttl).

@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use super::lock_kind::{
     ExclusiveTarget, LockSetTarget, LockTarget, ReadTarget, ReentrantTarget, SemaphoreTarget,
-    TimeOptions,
 };
 use super::return_value::ReturnMapping;
 use super::{AsManager, LockedReturn, PendingCall, Skippable};
 #[cfg(feature = "once")]
 use crate::Once;
-use crate::{Error, LockManager};
+use crate::{Error, LockManager, LockOptions};
 
 /// One call of an annotated function, before its lock is acquired.
 #[derive(Debug)]
@@ -18,7 +17,7 @@ use crate::{Error, LockManager};
 pub struct Call<A = ExclusiveTarget> {
     aim: A,
     manager: Option<LockManager>,
-    times: TimeOptions,
+    options: LockOptions,
 }
 
 impl Call {
@@ -27,7 +26,7 @@ impl Call {
         Self {
             aim: ExclusiveTarget(key.into()),
             manager: None,
-            times: TimeOptions::default(),
+            options: LockOptions::new(),
         }
     }
 
@@ -66,27 +65,7 @@ impl Call {
             Some(manager) => manager,
             None => LockManager::current()?,
         };
-        let TimeOptions {
-            ttl,
-            wait,
-            max_hold,
-            hold_at_least: _refused_by_the_attribute,
-            name,
-        } = self.times;
-        let mut once = manager.once(self.aim.0);
-        if let Some(ttl) = ttl {
-            once = once.ttl(ttl);
-        }
-        if let Some(wait) = wait {
-            once = once.wait(wait);
-        }
-        if let Some(max_hold) = max_hold {
-            once = once.max_hold(max_hold);
-        }
-        if let Some(name) = name {
-            once = once.name(name);
-        }
-        Ok(once)
+        Ok(manager.once(self.aim.0).options(&self.options))
     }
 }
 
@@ -103,7 +82,7 @@ impl<A> Call<A> {
         Call {
             aim: other(self.aim),
             manager: self.manager,
-            times: self.times,
+            options: self.options,
         }
     }
 
@@ -113,33 +92,39 @@ impl<A> Call<A> {
         self
     }
 
+    /// Sets the options that a value contains.
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.options = self.options.with(options);
+        self
+    }
+
     /// Sets the TTL: see [`Lock::ttl`](crate::Lock::ttl).
     pub fn ttl(mut self, ttl: Duration) -> Self {
-        self.times.ttl = Some(ttl);
+        self.options.ttl = Some(ttl);
         self
     }
 
     /// Sets the wait: see [`Lock::wait`](crate::Lock::wait).
     pub fn wait(mut self, wait: Duration) -> Self {
-        self.times.wait = Some(wait);
+        self.options.wait = Some(wait);
         self
     }
 
     /// Sets the longest hold time: see [`Lock::max_hold`](crate::Lock::max_hold).
     pub fn max_hold(mut self, max_hold: Duration) -> Self {
-        self.times.max_hold = Some(max_hold);
+        self.options.max_hold = Some(max_hold);
         self
     }
 
     /// Sets the shortest hold time: see [`Lock::hold_at_least`](crate::Lock::hold_at_least).
     pub fn hold_at_least(mut self, hold_at_least: Duration) -> Self {
-        self.times.hold_at_least = Some(hold_at_least);
+        self.options.hold_at_least = Some(hold_at_least);
         self
     }
 
     /// Sets the name in metrics and spans: see [`Lock::name`](crate::Lock::name).
     pub fn name(mut self, name: &'static str) -> Self {
-        self.times.name = Some(name);
+        self.options.name = Some(name.into());
         self
     }
 }
@@ -163,6 +148,6 @@ impl<A: LockTarget> Call<A> {
             Some(manager) => manager,
             None => LockManager::current()?,
         };
-        self.aim.acquire(&manager, self.times).await
+        self.aim.acquire(&manager, &self.options).await
     }
 }

@@ -1,12 +1,11 @@
 //! The kinds of locks that an attribute can acquire.
 
 use std::future::Future;
-use std::time::Duration;
 
-use crate::lock::kind::{Exclusive, Kind, Permits, Shared};
+use crate::lock::kind::{Exclusive, Permits, Shared};
 use crate::lock::reentrant_run::ReentrantHold;
 use crate::lock::run_while_held::RunGuard;
-use crate::{Error, Lock, LockGuard, LockManager, LockSetGuard, ReentrancyScope};
+use crate::{Error, LockGuard, LockManager, LockOptions, LockSetGuard, ReentrancyScope};
 
 /// The lock that a call acquires.
 pub trait LockTarget: Send + 'static {
@@ -17,39 +16,8 @@ pub trait LockTarget: Send + 'static {
     fn acquire(
         self,
         manager: &LockManager,
-        times: TimeOptions,
+        options: &LockOptions,
     ) -> impl Future<Output = Result<Self::Guard, Error>> + Send;
-}
-
-/// The durations and the name that a call sets. The manager's defaults apply to durations that are not set.
-#[derive(Debug, Default, Clone, Copy)]
-pub struct TimeOptions {
-    pub(super) ttl: Option<Duration>,
-    pub(super) wait: Option<Duration>,
-    pub(super) max_hold: Option<Duration>,
-    pub(super) hold_at_least: Option<Duration>,
-    pub(super) name: Option<&'static str>,
-}
-
-impl TimeOptions {
-    fn of<K: Kind>(self, mut lock: Lock<K>) -> Lock<K> {
-        if let Some(ttl) = self.ttl {
-            lock = lock.ttl(ttl);
-        }
-        if let Some(wait) = self.wait {
-            lock = lock.wait(wait);
-        }
-        if let Some(max_hold) = self.max_hold {
-            lock = lock.max_hold(max_hold);
-        }
-        if let Some(hold_at_least) = self.hold_at_least {
-            lock = lock.hold_at_least(hold_at_least);
-        }
-        if let Some(name) = self.name {
-            lock = lock.name(name);
-        }
-        lock
-    }
 }
 
 /// A target of one key, which the call locks exclusively.
@@ -62,9 +30,9 @@ impl LockTarget for ExclusiveTarget {
     async fn acquire(
         self,
         manager: &LockManager,
-        times: TimeOptions,
+        options: &LockOptions,
     ) -> Result<Self::Guard, Error> {
-        times.of(manager.lock(self.0)).acquire().await
+        manager.lock(self.0).options(options).acquire().await
     }
 }
 
@@ -78,9 +46,14 @@ impl LockTarget for ReadTarget {
     async fn acquire(
         self,
         manager: &LockManager,
-        times: TimeOptions,
+        options: &LockOptions,
     ) -> Result<Self::Guard, Error> {
-        times.of(manager.rw_lock(self.0).read()).acquire().await
+        manager
+            .rw_lock(self.0)
+            .read()
+            .options(options)
+            .acquire()
+            .await
     }
 }
 
@@ -94,9 +67,13 @@ impl LockTarget for SemaphoreTarget {
     async fn acquire(
         self,
         manager: &LockManager,
-        times: TimeOptions,
+        options: &LockOptions,
     ) -> Result<Self::Guard, Error> {
-        times.of(manager.semaphore(self.0, self.1)).acquire().await
+        manager
+            .semaphore(self.0, self.1)
+            .options(options)
+            .acquire()
+            .await
     }
 }
 
@@ -110,11 +87,11 @@ impl LockTarget for ReentrantTarget {
     async fn acquire(
         self,
         manager: &LockManager,
-        times: TimeOptions,
+        options: &LockOptions,
     ) -> Result<Self::Guard, Error> {
         let scope = ReentrancyScope::current().unwrap_or_default();
         let lock = manager.lock(self.0).reentrant(&scope);
-        let guard = times.of(lock).acquire().await?;
+        let guard = lock.options(options).acquire().await?;
         Ok(ReentrantHold { guard, scope })
     }
 }
@@ -129,24 +106,9 @@ impl LockTarget for LockSetTarget {
     async fn acquire(
         self,
         manager: &LockManager,
-        times: TimeOptions,
+        options: &LockOptions,
     ) -> Result<Self::Guard, Error> {
-        let mut set = manager.lock_all(self.0);
-        if let Some(ttl) = times.ttl {
-            set = set.ttl(ttl);
-        }
-        if let Some(wait) = times.wait {
-            set = set.wait(wait);
-        }
-        if let Some(max_hold) = times.max_hold {
-            set = set.max_hold(max_hold);
-        }
-        if let Some(hold_at_least) = times.hold_at_least {
-            set = set.hold_at_least(hold_at_least);
-        }
-        if let Some(name) = times.name {
-            set = set.name(name);
-        }
+        let set = manager.lock_all(self.0).options(options);
         set.acquire().await
     }
 }

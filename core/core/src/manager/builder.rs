@@ -12,8 +12,8 @@ use crate::backend::{Backend, ConnectOptions};
 use crate::clock::LeaseInstant;
 use crate::engine::Backoff;
 use crate::events;
-use crate::options::{DEFAULT_PREFIX, Limits, LockOptions, validate_label};
-use crate::{Error, Key, label};
+use crate::options::{AcquireOptions, DEFAULT_PREFIX, Limits, validate_label};
+use crate::{Error, Key, LockOptions, label};
 
 /// Configures a [`LockManager`]. [`LockManager::builder`] returns a `LockManagerBuilder`.
 ///
@@ -54,7 +54,7 @@ use crate::{Error, Key, label};
 pub struct LockManagerBuilder<M = LockManager> {
     prefix: String,
     limits: Limits,
-    defaults: LockOptions,
+    defaults: AcquireOptions,
     label: Option<String>,
     max_connections: Option<NonZeroU32>,
     connect_retry: Duration,
@@ -73,12 +73,18 @@ impl<M> LockManagerBuilder<M> {
         Self {
             prefix: DEFAULT_PREFIX.to_owned(),
             limits: Limits::default(),
-            defaults: LockOptions::default(),
+            defaults: AcquireOptions::default(),
             label: None,
             max_connections: None,
             connect_retry: Duration::ZERO,
             manager: PhantomData,
         }
+    }
+
+    /// Sets the default options of all locks: those that `options` contains.
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.defaults.apply(options);
+        self
     }
 
     /// Sets the default TTL.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::backend::{Backend, Capabilities, InProcess, Mode};
 use crate::engine::Engine;
 use crate::lock::kind::Permits;
-use crate::options::{DEFAULT_PREFIX, Limits, LockOptions};
+use crate::options::{AcquireOptions, DEFAULT_PREFIX, Limits};
 use crate::{
     Accept, Election, Error, HandoverTicket, InvalidKey, Key, Lock, LockSet, RwLock, events, label,
 };
@@ -40,7 +40,7 @@ pub struct LockManager {
 struct Inner {
     engine: Arc<Engine>,
     prefix: Box<str>,
-    defaults: LockOptions,
+    defaults: AcquireOptions,
 }
 
 impl LockManager {
@@ -61,7 +61,7 @@ impl LockManager {
             backend,
             Limits::default(),
             DEFAULT_PREFIX,
-            LockOptions::default(),
+            AcquireOptions::default(),
             label::of_process(),
         )
     }
@@ -70,7 +70,7 @@ impl LockManager {
         backend: Arc<dyn Backend>,
         limits: Limits,
         prefix: &str,
-        defaults: LockOptions,
+        defaults: AcquireOptions,
         label: &'static str,
     ) -> Self {
         events::manager_made();

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::hold_registry::{AcquireMutex, HoldKey, HoldRegistry};
 use crate::clock::{self, LeaseInstant};
 use crate::engine::{AcquireRequest, BusyPolicy, Engine, Hold};
-use crate::options::LockOptions;
+use crate::options::AcquireOptions;
 use crate::runtime::Runtime;
 use crate::{Error, Key};
 
@@ -136,7 +136,7 @@ impl ReentrancyScope {
         &self,
         engine: &Arc<Engine>,
         wanted: &AcquireRequest,
-        options: &LockOptions,
+        options: &AcquireOptions,
         busy_policy: BusyPolicy,
     ) -> Result<Arc<Hold>, Error> {
         if Runtime::current().is_none() {
@@ -164,7 +164,7 @@ impl ReentrancyScope {
         {
             return Ok(hold);
         }
-        let left = LockOptions {
+        let left = AcquireOptions {
             wait: give_up.map(LeaseInstant::remaining),
             ..*options
         };

@@ -12,6 +12,7 @@ mod handover;
 mod histories;
 mod hold_at_least;
 mod lazy_connect;
+mod lock_options;
 mod lock_set;
 mod lock_set_histories;
 mod manager;

@@ -12,7 +12,7 @@ use crate::engine::backend_call_timeout::catch_panic;
 use crate::engine::retry_backoff::Backoff;
 use crate::engine::{AcquireRequest, BusyPolicy, Hold, NotAcquired};
 use crate::events;
-use crate::options::LockOptions;
+use crate::options::AcquireOptions;
 use crate::{Error, Operation};
 
 /// A notification that arrives sooner counts as immediate.
@@ -28,7 +28,7 @@ const UNTIL_OWN_HOLD_IS_REPORTED: Duration = Duration::from_secs(2);
 /// The state of one acquire that was not granted in its first step, over all its attempts.
 pub(crate) struct AcquireLoop<'a> {
     attempt_guard: AttemptGuard<'a>,
-    options: &'a LockOptions,
+    options: &'a AcquireOptions,
     busy_policy: BusyPolicy,
     started: LeaseInstant,
     /// When the first request was sent; stored so that the clock is not read twice.
@@ -49,7 +49,7 @@ impl<'a> AcquireLoop<'a> {
     pub(crate) fn new(
         attempt_guard: AttemptGuard<'a>,
         first_answer: Option<Result<AttemptAnswer, BackendError>>,
-        options: &'a LockOptions,
+        options: &'a AcquireOptions,
         busy_policy: BusyPolicy,
         started: ClockReading,
     ) -> Self {

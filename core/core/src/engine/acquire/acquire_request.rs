@@ -3,7 +3,7 @@
 use crate::Key;
 use crate::backend::{Attempt, Handover, Mode};
 use crate::engine::{BusyPolicy, Engine};
-use crate::options::LockOptions;
+use crate::options::AcquireOptions;
 
 /// The parameters of an acquire, for all its attempts.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ impl AcquireRequest {
     pub(crate) fn attempt(
         &self,
         engine: &Engine,
-        options: &LockOptions,
+        options: &AcquireOptions,
         busy_policy: BusyPolicy,
     ) -> Attempt {
         let owner = engine.backend().attempt_id().labelled(Some(engine.label));

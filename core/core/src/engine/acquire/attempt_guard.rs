@@ -13,7 +13,7 @@ use crate::engine::backend_call_timeout::{at_once, bounded, bounded_since};
 use crate::engine::background_work::BackgroundWork;
 use crate::engine::retry_backoff::Backoff;
 use crate::engine::{Engine, Hold, Lease};
-use crate::options::LockOptions;
+use crate::options::AcquireOptions;
 use crate::runtime::Runtime;
 use crate::{Error, FencingToken, events};
 
@@ -111,7 +111,7 @@ impl<'a> AttemptGuard<'a> {
         granted: Duration,
         sent: LeaseInstant,
         now: LeaseInstant,
-        options: &LockOptions,
+        options: &AcquireOptions,
     ) -> Option<Result<Hold, Error>> {
         if now >= Lease::deadline(sent, granted) {
             return None;

@@ -1,6 +1,6 @@
 //! Defines how an acquire reacts to a held lock: it fails, or waits with or without a limit.
 
-use crate::options::LockOptions;
+use crate::options::AcquireOptions;
 
 /// The reaction of an acquire to a busy lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) enum BusyPolicy {
 
 impl BusyPolicy {
     /// Returns the policy. An acquire without a wait does not queue, because a queue position would need a cleanup.
-    pub(crate) fn of(options: &LockOptions, may_wait: bool) -> Self {
+    pub(crate) fn of(options: &AcquireOptions, may_wait: bool) -> Self {
         match options.wait {
             Some(wait) if wait.is_zero() => Self::None,
             _ if may_wait => Self::Wait,

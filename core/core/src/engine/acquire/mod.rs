@@ -17,7 +17,7 @@ use crate::Error;
 use crate::backend::AttemptAnswer;
 use crate::clock::ClockReading;
 use crate::events::Acquisition;
-use crate::options::LockOptions;
+use crate::options::AcquireOptions;
 use crate::runtime::Runtime;
 use acquire_loop::AcquireLoop;
 use attempt_guard::AttemptGuard;
@@ -26,7 +26,7 @@ impl Engine {
     pub(crate) async fn acquire(
         self: &Arc<Self>,
         wanted: &AcquireRequest,
-        options: &LockOptions,
+        options: &AcquireOptions,
         busy_policy: BusyPolicy,
     ) -> Result<Hold, NotAcquired> {
         let started = ClockReading::now();
@@ -68,7 +68,7 @@ impl Engine {
     fn begin<'a>(
         self: &'a Arc<Self>,
         wanted: &'a AcquireRequest,
-        options: &'a LockOptions,
+        options: &'a AcquireOptions,
         busy_policy: BusyPolicy,
         started: ClockReading,
     ) -> FirstStep<'a> {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::backend_call_timeout::bounded;
 use crate::backend::{Backend, BackendError, Claim};
 use crate::clock::LeaseInstant;
-use crate::options::LockOptions;
+use crate::options::AcquireOptions;
 use crate::runtime::Runtime;
 use crate::{EndReason, Ended, Lost, events};
 
@@ -60,7 +60,7 @@ impl Lease {
         claim: Claim,
         granted: Duration,
         sent: LeaseInstant,
-        options: &LockOptions,
+        options: &AcquireOptions,
         runtime: Runtime,
     ) -> Self {
         let state = LeaseState {
@@ -129,7 +129,7 @@ impl Lease {
     }
 
     /// Starts the hold time at `begin`: before that, the lease was part of an incomplete set.
-    pub(super) fn settle(&self, options: &LockOptions, begin: LeaseInstant) {
+    pub(super) fn settle(&self, options: &AcquireOptions, begin: LeaseInstant) {
         self.renewal.store(options.renewal, Ordering::Release);
         let mut state = self.state.lock();
         state.last_moment = options.max_hold.map(|d| begin.after(d));
@@ -284,7 +284,7 @@ impl Lease {
 
 /// Returns the end of `hold_at_least` for a grant whose reply has just arrived. The backend has granted the lock before,
 /// so the lock stays taken for long enough.
-fn taken_until(options: &LockOptions) -> Option<LeaseInstant> {
+fn taken_until(options: &AcquireOptions) -> Option<LeaseInstant> {
     options.hold_at_least.map(|d| LeaseInstant::now().after(d))
 }
 
@@ -310,7 +310,7 @@ mod tests {
     const TTL: Duration = Duration::from_secs(10);
     const USABLE: Duration = Duration::from_millis(9_898);
 
-    fn lease(options: &LockOptions) -> Lease {
+    fn lease(options: &AcquireOptions) -> Lease {
         let attempt = Attempt::new(Key::new("", "k").unwrap(), TTL, false);
         let claim = attempt.claim(FencingToken::try_from(7).unwrap());
         let runtime = Runtime::current().unwrap();
@@ -326,7 +326,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_lease_ends_before_the_server_ends_it() {
-        let lease = lease(&LockOptions::default());
+        let lease = lease(&AcquireOptions::default());
         assert_eq!(lease.validity(), Ok(USABLE));
         advance(USABLE).await;
         assert_eq!(lease.validity(), Err(EndReason::Expired));
@@ -334,14 +334,14 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_suspended_machine_does_not_keep_its_lease() {
-        let lease = lease(&LockOptions::default());
+        let lease = lease(&AcquireOptions::default());
         simulate_suspension(TTL);
         assert_eq!(lease.validity(), Err(EndReason::Expired));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_ended_lease_stays_ended_with_its_first_reason() {
-        let lease = lease(&LockOptions::default());
+        let lease = lease(&AcquireOptions::default());
         advance(TTL).await;
         assert_eq!(lease.end(EndReason::Gone), Err(EndReason::Expired));
         assert_eq!(
@@ -353,9 +353,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_renewal_does_not_extend_a_lease_beyond_max_hold() {
-        let options = LockOptions {
+        let options = AcquireOptions {
             max_hold: Some(Duration::from_secs(12)),
-            ..LockOptions::default()
+            ..AcquireOptions::default()
         };
         let lease = lease(&options);
         advance(Duration::from_secs(9)).await;

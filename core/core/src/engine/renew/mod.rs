@@ -125,12 +125,12 @@ mod tests {
     use super::*;
     use crate::FencingToken;
     use crate::backend::{Attempt, AttemptAnswer, InProcess};
-    use crate::options::LockOptions;
+    use crate::options::AcquireOptions;
     use crate::runtime::Runtime;
 
     #[tokio::test]
     async fn leases_of_different_lengths_or_servers_do_not_share_a_batch() {
-        let options = LockOptions::default();
+        let options = AcquireOptions::default();
         let lease = |ttl, server: &str| {
             let attempt = Attempt::new(Key::new(server, "k").unwrap(), ttl, false);
             let claim = attempt.claim(FencingToken::try_from(1).unwrap());
@@ -172,7 +172,7 @@ mod tests {
             attempt.claim(token),
             lease,
             LeaseInstant::now(),
-            &LockOptions::default(),
+            &AcquireOptions::default(),
             Runtime::current().unwrap(),
         ));
         tokio::time::advance(Duration::from_secs(4)).await;

@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
     use crate::backend::{Attempt, Backend, InProcess};
-    use crate::options::LockOptions;
+    use crate::options::AcquireOptions;
     use crate::runtime::Runtime;
     use crate::{FencingToken, Key};
 
@@ -150,7 +150,7 @@ mod tests {
         let key = Key::new("", "k").unwrap();
         let claim = Attempt::new(key, Duration::from_secs(30), true)
             .claim(FencingToken::try_from(1).unwrap());
-        let (granted, options) = (claim.ttl, LockOptions::default());
+        let (granted, options) = (claim.ttl, AcquireOptions::default());
         let runtime = Runtime::current().unwrap();
         Arc::new(Lease::new(
             &(Arc::new(InProcess::new()) as Arc<dyn Backend>),

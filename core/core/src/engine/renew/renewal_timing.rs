@@ -112,14 +112,14 @@ mod tests {
 
     use super::*;
     use crate::backend::{Attempt, Backend, InProcess};
-    use crate::options::LockOptions;
+    use crate::options::AcquireOptions;
     use crate::runtime::Runtime;
     use crate::{FencingToken, Key};
 
     fn lease(ttl: Duration) -> Lease {
         let attempt = Attempt::new(Key::new("", "k").unwrap(), ttl, false);
         let claim = attempt.claim(FencingToken::try_from(1).unwrap());
-        let (options, runtime) = (LockOptions::default(), Runtime::current().unwrap());
+        let (options, runtime) = (AcquireOptions::default(), Runtime::current().unwrap());
         let backend: Arc<dyn Backend> = Arc::new(InProcess::new());
         Lease::new(&backend, claim, ttl, LeaseInstant::now(), &options, runtime)
     }
@@ -203,17 +203,17 @@ mod tests {
     async fn a_lease_that_ends_before_its_renewal_is_checked_at_its_end() {
         let (aligner, second) = (TickAligner::begin(), Duration::from_secs(1));
         let mut capped = lease(second * 30);
-        let options = LockOptions {
+        let options = AcquireOptions {
             max_hold: Some(second * 2),
-            ..LockOptions::default()
+            ..AcquireOptions::default()
         };
         capped.settle(&options, LeaseInstant::now());
         let now = LeaseInstant::now();
         assert_eq!(aligner.after_success(&capped, now), now.after(second * 2));
         capped = lease(second * 30);
-        let options = LockOptions {
+        let options = AcquireOptions {
             renewal: false,
-            ..LockOptions::default()
+            ..AcquireOptions::default()
         };
         capped.settle(&options, now);
         let left = capped.validity().unwrap();

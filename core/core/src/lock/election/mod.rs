@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_core::Stream;
 
 use super::Lock;
-use crate::{Error, LockHandle};
+use crate::{Error, LockHandle, LockOptions};
 use campaign::Terms;
 pub use observe::Leader;
 
@@ -103,6 +103,13 @@ impl Election {
             poll_interval: DEFAULT_POLL_INTERVAL,
             terms: Arc::default(),
         }
+    }
+
+    /// Sets the options that `options` contains. A candidate waits without a limit, whatever `wait` is.
+    pub fn options(mut self, options: &LockOptions) -> Self {
+        self.lock = self.lock.options(options);
+        self.lock.options.wait = None;
+        self
     }
 
     /// Sets how long there is no leader after a crash of the leader: see [`Lock::ttl`]. The default is the manager's TTL,
