@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::args::{Connection, KeyArgs, ListArgs, ReleaseArgs, WatchArgs};
-use crate::lock_table::{self, held_for, or_dash, rounded, seconds, shown};
+use crate::list_as_table::{self, held_for, or_dash, rounded, seconds, shown};
 use crate::stderr::print_error;
 
 /// The longest search for locks with other prefixes, which reads all keys of a Redis server.
@@ -105,7 +105,7 @@ pub(crate) async fn list(args: ListArgs) -> anyhow::Result<u8> {
     let locks = args.connection.connect().await?;
     if !args.json {
         let held = sorted(&locks, &args.key_prefix).await?;
-        print(lock_table::lines(&held).join("\n"))?;
+        print(list_as_table::lines(&held).join("\n"))?;
         return Ok(0);
     }
     let mut list = locks.list(&args.key_prefix);
@@ -131,7 +131,7 @@ pub(crate) async fn watch(args: WatchArgs) -> anyhow::Result<u8> {
                     .map(|it| as_json(&it.key, &it.state))
                     .collect::<Value>(),
             )?,
-            false => lock_table::show(&held)?,
+            false => list_as_table::show(&held)?,
         }
         tokio::time::sleep(args.interval).await;
     }

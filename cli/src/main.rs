@@ -11,7 +11,7 @@ mod args;
 mod doctor;
 mod exit_code;
 mod held_locks;
-mod lock_table;
+mod list_as_table;
 mod run;
 mod stderr;
 

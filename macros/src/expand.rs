@@ -9,11 +9,11 @@ use crate::annotated_function::{self, Function};
 use crate::async_trait::{self, Method};
 use crate::attribute_options::{Args, Contended, Lost, Wait};
 use crate::compile_errors::Mistakes;
-use crate::error_spans::{meaning, rename_self};
 use crate::function_arguments::Arguments;
 use crate::key::Key;
 use crate::kind;
 use crate::once;
+use crate::token_rewriting::{meaning, rename_self};
 
 /// Returns the function with its lock. If there are mistakes, returns compile errors and the original function.
 pub(crate) fn expand(attribute: TokenStream, item: &TokenStream) -> TokenStream {

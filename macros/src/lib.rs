@@ -8,7 +8,6 @@ mod attribute_options;
 mod chaos_test;
 mod compile_errors;
 mod duration;
-mod error_spans;
 mod expand;
 #[cfg(test)]
 mod expansion_snapshots;
@@ -19,6 +18,7 @@ mod key;
 mod kind;
 mod once;
 mod schedule_slot;
+mod token_rewriting;
 
 use proc_macro::TokenStream;
 

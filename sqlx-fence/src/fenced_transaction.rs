@@ -14,7 +14,7 @@ use crate::Error;
 use crate::database::{Claim, FencedDatabase};
 use crate::events_and_metrics;
 use crate::fence::Fence;
-use crate::isolation::Isolation;
+use crate::isolation_level::Isolation;
 use crate::resource_names;
 use leasehold_sql::catalog::Obstacle;
 

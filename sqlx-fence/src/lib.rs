@@ -157,8 +157,8 @@ mod error;
 mod errors_through_sqlx;
 mod fence;
 mod fenced_transaction;
-mod idempotency;
-mod isolation;
+mod idempotency_store;
+mod isolation_level;
 mod locked_transaction;
 #[doc = include_str!("mark.md")]
 pub mod mark {}
@@ -180,9 +180,9 @@ pub use self::error::{Error, Position};
 pub use self::fence::Fence;
 pub use self::fence_store::SqlFenceStore;
 pub use self::fenced_transaction::{Begin, DEFAULT_LOCK_TIMEOUT};
-pub use self::idempotency::{OpenTransaction, SqlIdempotencyStore};
 pub use self::idempotency_record::IdempotencyRecord;
-pub use self::isolation::Isolation;
+pub use self::idempotency_store::{OpenTransaction, SqlIdempotencyStore};
+pub use self::isolation_level::Isolation;
 pub use self::locked_transaction::{LockedBegin, LockedTransaction};
 pub use self::pool::{FencedBegin, FencedConnection, FencedPool, FencedTransaction};
 pub use self::query::{Fenceable, FencedExt, FencedQuery};

@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Pool, Transaction};
 
 use crate::database::FencedDatabase;
 use crate::fenced_transaction::to_its_end;
-use crate::idempotency::{HasConnection, OpenTransaction};
+use crate::idempotency_store::{HasConnection, OpenTransaction};
 use crate::{Error, Isolation};
 use leasehold_sql::catalog::Obstacle;
 use leasehold_sql::{LockDatabase, is_missing_table};

@@ -225,12 +225,12 @@ mod fence;
 #[cfg(feature = "idempotency")]
 mod idempotency;
 pub mod key;
+mod limited_acquire;
 mod lock;
-mod manager_source;
 mod methods;
 mod on_loss;
 mod problem;
-mod releasable_guard;
+mod release_guard;
 mod response_future;
 pub mod service;
 
@@ -250,8 +250,8 @@ pub use self::idempotency::{
     DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_RECORDED_HEADERS, IDEMPOTENCY_REPLAYED, IdempotencyLayer,
     IdempotencyService, MAX_RESPONSE_BYTES,
 };
+pub use self::limited_acquire::DEFAULT_MAX_WAITERS;
 pub use self::lock::{DEFAULT_MAX_HOLD, LockLayer, LockService, OnDisconnect};
-pub use self::manager_source::DEFAULT_MAX_WAITERS;
 pub use self::on_loss::OnLoss;
 pub use self::problem::{DEFAULT_BUSY_RETRY_AFTER, DEFAULT_RETRY_AFTER, Problem, ProblemKind};
 pub use self::response_future::ResponseFuture;

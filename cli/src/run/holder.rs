@@ -13,8 +13,8 @@ use leasehold::{DEFAULT_BACKEND_RETRY_TIMEOUT, Error, LockGuard, LockManager, Lo
 use rustix::process::{Pid, Signal, getpgrp};
 use tokio::time::{sleep, timeout};
 
-use super::child_processes::{Processes, adopt_orphans};
 use super::command_deadline::{Deadline, now};
+use super::command_descendants::{Processes, adopt_orphans};
 use super::holder_channel::{Channel, ToHolder, ToSupervisor, send_file};
 use super::signals::{self, Signals};
 use crate::args::{OnLoss, RunArgs};

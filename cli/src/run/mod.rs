@@ -1,7 +1,7 @@
 //! `leasehold run`: a command that runs only while a lock is held.
 
-mod child_processes;
 mod command_deadline;
+mod command_descendants;
 pub(crate) mod holder;
 mod holder_channel;
 mod signals;

@@ -15,8 +15,8 @@ use rustix::process::{Pid, Signal, WaitStatus, kill_process, kill_process_group}
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
-use super::child_processes::{Processes, adopt_orphans};
 use super::command_deadline::{Deadline, now};
+use super::command_descendants::{Processes, adopt_orphans};
 use super::holder_channel::{Channel, ToHolder, ToSupervisor, receive_file};
 use super::signals::{self, Signals};
 use crate::args::{OnLoss, SuperviseArgs};

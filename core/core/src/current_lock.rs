@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::backend::Claim;
-use crate::held_context::{self, HeldFrame};
+use crate::held_locks_of_task::{self, HeldFrame};
 use crate::lock::kind::{Current, Fenced};
 use crate::{Error, Key, LockGuard, LockHandle, NoCurrentLockError};
 
@@ -106,7 +106,7 @@ pub fn current_lock() -> Result<CurrentLock, Error> {
 pub fn current_lock_by_key(key: &str) -> Result<CurrentLock, Error> {
     match innermost(|held| held.name() == key) {
         Ok(held) => Ok(CurrentLock::new(&held.lease)),
-        Err(NoCurrentLockError::NotHeld) if held_context::frames().next().is_some() => {
+        Err(NoCurrentLockError::NotHeld) if held_locks_of_task::frames().next().is_some() => {
             let key = key.to_owned();
             Err(NoCurrentLockError::OtherKeys {
                 key,
@@ -121,14 +121,15 @@ pub fn current_lock_by_key(key: &str) -> Result<CurrentLock, Error> {
 /// Returns all locks with a fencing token that the current task holds, the innermost first: see [`current_lock`].
 #[must_use]
 pub fn current_locks() -> Vec<CurrentLock> {
-    let held = held_context::fencing_frames().filter(|held| held.lease.claim.mode.has_token());
+    let held =
+        held_locks_of_task::fencing_frames().filter(|held| held.lease.claim.mode.has_token());
     held.map(|held| CurrentLock::new(&held.lease)).collect()
 }
 
 /// Returns the innermost lock with a token whose key is accepted.
 fn innermost(is_accepted: impl Fn(&Key) -> bool) -> Result<Arc<HeldFrame>, NoCurrentLockError> {
     let mut error = NoCurrentLockError::NotHeld;
-    for held in held_context::fencing_frames() {
+    for held in held_locks_of_task::fencing_frames() {
         let Claim { key, mode, .. } = &held.lease.claim;
         if is_accepted(key) {
             if mode.has_token() {
@@ -137,7 +138,7 @@ fn innermost(is_accepted: impl Fn(&Key) -> bool) -> Result<Arc<HeldFrame>, NoCur
             error = NoCurrentLockError::OnlyPermits { key: key.clone() };
         }
     }
-    let other = held_context::frames().find(|held| is_accepted(&held.lease.claim.key));
+    let other = held_locks_of_task::frames().find(|held| is_accepted(&held.lease.claim.key));
     match (error, other) {
         (NoCurrentLockError::NotHeld, Some(held)) => Err(NoCurrentLockError::OnlyWithoutFence {
             key: held.lease.claim.key.clone(),
@@ -147,7 +148,7 @@ fn innermost(is_accepted: impl Fn(&Key) -> bool) -> Result<Arc<HeldFrame>, NoCur
 }
 
 fn held_keys() -> Vec<Key> {
-    held_context::frames()
+    held_locks_of_task::frames()
         .map(|held| held.lease.claim.key.clone())
         .collect()
 }

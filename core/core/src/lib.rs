@@ -10,6 +10,9 @@ pub mod backend;
 #[cfg(feature = "blocking")]
 #[cfg_attr(docsrs, doc(cfg(feature = "blocking")))]
 pub mod blocking;
+#[cfg(feature = "test-util")]
+#[doc(hidden)]
+pub mod chaos_support;
 pub mod check;
 mod clock;
 mod current_lock;
@@ -21,7 +24,7 @@ mod events;
 mod fence;
 mod fencing_token;
 mod handover_ticket;
-mod held_context;
+mod held_locks_of_task;
 mod key;
 mod label;
 mod lock;
@@ -40,9 +43,6 @@ mod reentrant;
 mod runtime;
 #[cfg(feature = "cron")]
 mod schedule;
-#[cfg(feature = "test-util")]
-#[doc(hidden)]
-pub mod testing;
 
 pub use attempt_id::AttemptId;
 pub use current_lock::{CurrentLock, current_lock, current_lock_by_key, current_locks};

@@ -9,7 +9,7 @@ use syn::{Error, Expr, Ident, LitStr, Result};
 
 use self::template::Piece;
 use crate::compile_errors::Mistakes;
-use crate::error_spans;
+use crate::token_rewriting;
 
 /// A key with parsed placeholders.
 pub(crate) struct Key {
@@ -155,7 +155,7 @@ fn expression(source: &str, span: Span) -> Result<Expr> {
             "`{{{source}}}` is a literal: write an argument or an expression, as in `{{order_id}}`, or the text without braces"
         )),
         Ok(expression) => {
-            let tokens = error_spans::located_at(quote!(#expression), span);
+            let tokens = token_rewriting::located_at(quote!(#expression), span);
             syn::parse2(tokens)
         }
         Err(error) => refuse(format!(

@@ -6,7 +6,7 @@ use sqlx::error::BoxDynError;
 use sqlx::{Database, Describe, Either, Execute, Pool, SqlStr};
 
 use crate::idempotency_record::IdempotencyRecord;
-use crate::isolation::Isolation;
+use crate::isolation_level::Isolation;
 use crate::rewrite::Dialect;
 use leasehold_sql::catalog::{Answer, Catalog, Table};
 

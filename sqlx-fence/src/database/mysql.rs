@@ -7,7 +7,7 @@ use sqlx::{Arguments, Executor, MySql, MySqlConnection, Row, SqlStr};
 use super::FencedDatabase;
 use super::database_operations::{Call, Claim, ColumnType, Driver, Many, calls_of_sqlx};
 use super::idempotency_statements::{Statements, records_of_sqlx, statements};
-use crate::isolation::Isolation;
+use crate::isolation_level::Isolation;
 use crate::rewrite::Dialect;
 use crate::table_definitions;
 use leasehold_sql::catalog::{Answer, Table};

@@ -7,7 +7,7 @@ use sqlx::{Arguments, Executor, PgConnection, Postgres, Row, SqlStr, query_as, q
 use super::database_operations::{Call, Claim, ColumnType, Driver, Many, calls_of_sqlx};
 use super::idempotency_statements::{Statements, records_of_sqlx, statements};
 use super::{Completable, FencedDatabase};
-use crate::isolation::Isolation;
+use crate::isolation_level::Isolation;
 use crate::rewrite::Dialect;
 use crate::table_definitions;
 use leasehold_sql::catalog::{Answer, Table};

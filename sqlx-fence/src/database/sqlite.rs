@@ -7,7 +7,7 @@ use sqlx::{Arguments, Executor, Row, SqlStr, Sqlite, SqliteConnection, query_sca
 use super::database_operations::{Call, Claim, ColumnType, Driver, Many, calls_of_sqlx};
 use super::idempotency_statements::{Statements, records_of_sqlx, statements};
 use super::{Completable, FencedDatabase};
-use crate::isolation::Isolation;
+use crate::isolation_level::Isolation;
 use crate::rewrite::Dialect;
 use crate::table_and_column_names;
 use crate::table_definitions;

@@ -3,7 +3,7 @@
 use sqlx::query::{Map, Query, QueryAs, QueryScalar};
 use sqlx::{Arguments, Database, Execute, FromRow, IntoArguments, QueryBuilder};
 
-use super::fence_query_methods::first;
+use super::queries_of_fence::first;
 use super::{Decode, FencedQuery};
 use crate::Error;
 use crate::database::Completable;

@@ -1,7 +1,7 @@
 //! Fenced single statements.
 
 mod fence_built_statement;
-mod fence_query_methods;
+mod queries_of_fence;
 mod rewritten_query;
 mod rollback_scope;
 mod write_outcome;

@@ -11,9 +11,9 @@ use sqlparser::parser::Parser;
 use sqlparser::tokenizer::{Span, TokenWithSpan};
 
 use super::dialect::Dialect;
-use super::refused_statement::Refusal;
+use super::replace_unsupported_syntax;
+use super::rewrite_error::Refusal;
 use super::rewritten::TOKEN;
-use super::unparsed_syntax;
 
 /// Parses exactly one statement. `depth` is the recursion limit of the parser.
 pub(super) fn parse(
@@ -23,7 +23,7 @@ pub(super) fn parse(
 ) -> Result<Statement, String> {
     let mut parser = Parser::new(dialect.grammar())
         .with_recursion_limit(depth)
-        .with_tokens_with_locations(unparsed_syntax::plainer(dialect, tokens));
+        .with_tokens_with_locations(replace_unsupported_syntax::plainer(dialect, tokens));
     let mut statements = parser.parse_statements().map_err(|it| it.to_string())?;
     match (statements.pop(), statements.pop()) {
         (Some(one), None) => Ok(one),

@@ -7,12 +7,12 @@ use sqlparser::ast::{
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::TokenWithSpan;
 
-use super::clauses::Top;
+use super::find_clauses::Top;
 use super::parse::{check_again, interleaved, parsed, unreadable};
 use super::parser_tokens::Piece;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
+use super::rewrite_request::Asked;
 use super::rewritten::{Rewritten, TOKEN, shared};
-use super::write_kind::Asked;
 use super::{fenced_syntax_tree, insert_into_text, written_table};
 
 pub(super) const UPSERT: &str =

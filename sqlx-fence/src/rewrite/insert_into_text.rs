@@ -2,9 +2,9 @@
 
 use sqlparser::ast::Ident;
 
-use super::clauses::Clauses;
 use super::dialect::Dialect;
 use super::fenced_syntax_tree::Added;
+use super::find_clauses::Clauses;
 
 /// A fenced text, and the added parts.
 #[derive(Debug)]

@@ -5,12 +5,12 @@ use sqlparser::tokenizer::TokenWithSpan;
 
 use super::dialect::Dialect;
 use super::fenced_syntax_tree::{self, Contents};
+use super::find_placeholders::{self, Placeholders};
 use super::parser_tokens::{self, Piece};
-use super::placeholders::{self, Placeholders};
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
+use super::rewrite_request::Asked;
 use super::rewritten::TOKEN;
 use super::string_and_comment_spans;
-use super::write_kind::Asked;
 
 /// Splits a text into pieces, and refuses it if a server might split it differently.
 pub(super) fn read(
@@ -38,7 +38,7 @@ pub(super) fn parsed(
     tokens: Vec<TokenWithSpan>,
     depth: usize,
 ) -> Result<(Placeholders, Statement), Refusal> {
-    let mut placeholders = placeholders::find(asked.dialect, pieces)?;
+    let mut placeholders = find_placeholders::find(asked.dialect, pieces)?;
     let follows = placeholders.found.last().is_some_and(|it| it.0 >= first);
     if follows && asked.only_appends() {
         placeholders.token = TOKEN.to_owned();

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
 
 /// The maximum height of trees that are parsed on the current stack.
 pub(super) const LOW: Height = Height {

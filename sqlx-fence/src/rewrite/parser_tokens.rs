@@ -6,7 +6,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
 
 use super::dialect::Dialect;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
 
 /// A token with its position in the text.
 #[derive(Debug, Clone)]

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::clauses::Clauses;
 use super::dialect::Dialect;
 use super::fenced_syntax_tree::Added;
-use super::placeholders::Placeholders;
-use super::write_kind::Asked;
+use super::find_clauses::Clauses;
+use super::find_placeholders::Placeholders;
+use super::rewrite_request::Asked;
 
 /// Returns the locking clause of the probe. With REPEATABLE READ, a plain read would return the data before the newer
 /// holder's write. The parser does not support this clause, so the caller adds the clause after the check of the probe.

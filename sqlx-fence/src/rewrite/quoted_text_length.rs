@@ -1,7 +1,7 @@
 //! Finds the length of a quoted text, by the rules of each server.
 
 use super::dialect::Dialect;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
 
 /// Returns the length of the quoted text that starts at `at`, or `None` if the character is not a quote there.
 pub(super) fn length(dialect: Dialect, sql: &str, at: usize) -> Result<Option<usize>, Refusal> {

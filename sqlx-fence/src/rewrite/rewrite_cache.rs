@@ -6,9 +6,9 @@ use quick_cache::sync::Cache;
 use quick_cache::{Equivalent, Weighter};
 
 use super::dialect::Dialect;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
+use super::rewrite_request::Asked;
 use super::statement_plan::{self, Plan};
-use super::write_kind::Asked;
 
 /// The expected number of statements in a program.
 const STATEMENTS: usize = 1024;

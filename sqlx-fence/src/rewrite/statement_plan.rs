@@ -11,10 +11,10 @@ use sqlparser::tokenizer::Token;
 use super::dialect::Dialect;
 use super::parse::read;
 use super::parser_tokens::Piece;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
+use super::rewrite_request::Asked;
 use super::rewritten::{Rewritten, TOKEN};
-use super::write_kind::Asked;
-use super::{clauses, insert, parser_stack, tree_height, update};
+use super::{find_clauses, insert, parser_stack, tree_height, update};
 
 /// The way in which a statement is sent.
 #[derive(Debug, Clone)]
@@ -37,11 +37,11 @@ pub(super) fn plan(asked: Asked<'_>) -> Result<Plan, Refusal> {
         return Err(Refusal::new(0, problem, "use another variable"));
     }
     if asked.is_bound {
-        let code = clauses::without_semicolons(&code)?;
+        let code = find_clauses::without_semicolons(&code)?;
         if let Some(read) = reading(asked.dialect, code)? {
             return Ok(read);
         }
-        let verb = clauses::verb(code).ok_or_else(|| hidden_write(code))?;
+        let verb = find_clauses::verb(code).ok_or_else(|| hidden_write(code))?;
         insert = Some((code, verb)).filter(|_| code[verb].keyword() == Keyword::INSERT);
     }
     let height = tree_height::height(&pieces)?;

@@ -9,7 +9,7 @@ use sqlparser::tokenizer::{Token, Whitespace};
 use super::dialect::Dialect;
 use super::parser_tokens::Piece;
 use super::quoted_text_length;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
 
 /// A part of the text that is not code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

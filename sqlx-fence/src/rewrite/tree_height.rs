@@ -6,7 +6,7 @@ use sqlparser::tokenizer::Token;
 
 use super::parser_stack::{Height, MOST};
 use super::parser_tokens::Piece;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
 
 /// The role of a piece in an expression.
 enum Part {

@@ -5,10 +5,10 @@ use sqlparser::tokenizer::TokenWithSpan;
 use super::fenced_syntax_tree::{self, Contents};
 use super::parse::{check_again, interleaved, parsed, read_again, unreadable};
 use super::parser_tokens::Piece;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
+use super::rewrite_request::Asked;
 use super::rewritten::{Rewritten, TOKEN, shared};
-use super::write_kind::Asked;
-use super::{clauses, insert_into_text, probe, written_table};
+use super::{find_clauses, insert_into_text, probe, written_table};
 
 /// Rewrites an `UPDATE` or `DELETE` from its pieces. `depth` is the recursion limit of the parser.
 pub(super) fn fenced(
@@ -18,7 +18,7 @@ pub(super) fn fenced(
     depth: usize,
 ) -> Result<Rewritten, Refusal> {
     let (dialect, sql) = (asked.dialect, asked.sql);
-    let clauses = clauses::find(dialect, pieces, sql)?;
+    let clauses = find_clauses::find(dialect, pieces, sql)?;
     let unreadable = |why: String| unreadable(clauses.start, &why);
     let (placeholders, mut statement) = parsed(
         asked,

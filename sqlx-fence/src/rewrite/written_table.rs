@@ -7,7 +7,7 @@ use sqlparser::ast::{
 
 use super::dialect::Dialect;
 use super::fenced_syntax_tree::Write;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
 
 /// Returns the name or alias of the written table in the statement.
 pub(super) fn of(

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::task::AbortHandle;
 
 use super::BodyCut;
-use crate::releasable_guard::give_back;
+use crate::release_guard::give_back;
 use crate::{OnLoss, events};
 
 /// A guard of any kind.

@@ -3,8 +3,8 @@
 mod body_under_lock;
 mod error;
 mod lock_in_body;
-mod locked_response;
+mod response_body;
 
 pub use self::error::BodyCut;
 pub(crate) use self::lock_in_body::Custody;
-pub use self::locked_response::ResponseBody;
+pub use self::response_body::ResponseBody;

@@ -9,7 +9,7 @@ use tower_layer::Layer;
 
 use super::ordered_admission::Lines;
 use super::service::FenceService;
-use super::stale_request_check::Gate;
+use super::shared_state::Gate;
 use crate::Problem;
 use crate::key::{KeyExtractor, Keyed};
 use crate::methods::Methods;

@@ -5,7 +5,7 @@ mod header;
 mod layer;
 mod ordered_admission;
 mod service;
-mod stale_request_check;
+mod shared_state;
 mod token_layer;
 
 pub use self::fencing_extension::FencedToken;

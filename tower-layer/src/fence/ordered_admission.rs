@@ -4,7 +4,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, Semaphore};
 
-use crate::manager_source::DEFAULT_MAX_WAITERS;
+use crate::limited_acquire::DEFAULT_MAX_WAITERS;
 
 /// The active request of each resource, and its wait queue. Clones share the queues.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use tower_service::Service;
 
 use super::fencing_extension::FencedToken;
 use super::header;
-use super::stale_request_check::Gate;
+use super::shared_state::Gate;
 use crate::key::{KeyExtractor, Keyed};
 use crate::problem::Dialect;
 use crate::{BoxError, Problem, ProblemKind, ResponseBody, ResponseFuture, events};

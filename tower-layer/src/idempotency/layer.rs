@@ -13,7 +13,7 @@ use super::service::IdempotencyService;
 use super::store::Store;
 use super::store_in_locks::InLocks;
 use crate::key::{KeyExtractor, Keyed};
-use crate::manager_source::Source;
+use crate::limited_acquire::Source;
 use crate::methods::Methods;
 use crate::problem::Refusal;
 use crate::{OnDisconnect, Problem};

@@ -2,9 +2,9 @@
 
 mod body_fingerprint;
 mod layer;
-#[cfg(feature = "sqlx")]
-mod open_transaction_extractor;
 mod options;
+#[cfg(feature = "sqlx")]
+mod record_in_transaction;
 mod recorded_response;
 mod run_or_replay;
 mod service;
@@ -14,12 +14,12 @@ mod store_in_locks;
 mod store_in_sql;
 
 pub use self::layer::IdempotencyLayer;
-#[cfg(feature = "sqlx")]
-#[cfg_attr(docsrs, doc(cfg(feature = "sqlx")))]
-pub use self::open_transaction_extractor::IdempotentRequest;
 pub use self::options::{
     DEFAULT_KEEP, DEFAULT_MAX_BUFFERED_BYTES, DEFAULT_MAX_REQUEST_BYTES,
     DEFAULT_MAX_RESPONSE_BYTES, DEFAULT_RECORDED_HEADERS, MAX_RESPONSE_BYTES,
 };
+#[cfg(feature = "sqlx")]
+#[cfg_attr(docsrs, doc(cfg(feature = "sqlx")))]
+pub use self::record_in_transaction::IdempotentRequest;
 pub use self::recorded_response::IDEMPOTENCY_REPLAYED;
 pub use self::service::IdempotencyService;

@@ -10,14 +10,14 @@ use leasehold_core::LockHandle;
 use tower_service::Service;
 
 use super::body_fingerprint::{fingerprint, read, read_request};
-#[cfg(feature = "sqlx")]
-use super::open_transaction_extractor::take_mark;
 use super::options::Options;
+#[cfg(feature = "sqlx")]
+use super::record_in_transaction::take_mark;
 use super::recorded_response::Recorded;
 use super::store::{Call, NotRecorded, Store};
 #[cfg(feature = "sqlx")]
 use super::store_in_sql::not_committed;
-use crate::manager_source::Source;
+use crate::limited_acquire::Source;
 use crate::problem::{Dialect, outcome_unknown};
 use crate::{BoxError, Locked, Problem, ProblemKind, ResponseBody};
 

@@ -12,7 +12,7 @@ use super::options::Options;
 use super::run_or_replay::{Shared, handle};
 use super::store::Store;
 use crate::key::{KeyExtractor, Keyed};
-use crate::manager_source::Source;
+use crate::limited_acquire::Source;
 use crate::problem::Dialect;
 use crate::{BoxError, DEFAULT_MAX_HOLD, ResponseBody, ResponseFuture};
 

@@ -11,7 +11,7 @@ use leasehold_core::{Error, LockHandle};
 use super::options::Options;
 use super::recorded_response::Recorded;
 use crate::Problem;
-use crate::manager_source::Source;
+use crate::limited_acquire::Source;
 
 pub(super) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 /// Runs the request under its lock, and returns its response.

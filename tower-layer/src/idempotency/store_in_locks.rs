@@ -7,7 +7,7 @@ use leasehold_core::Once;
 use super::recorded_response::Recorded;
 use super::store::{Boxed, Call, NotRecorded, Store, Work};
 use crate::Problem;
-use crate::manager_source::Source;
+use crate::limited_acquire::Source;
 use crate::problem::outcome_unknown;
 
 /// The store of the lock backend.

@@ -6,9 +6,9 @@ use leasehold_sqlx::{Error, FencedDatabase, IdempotencyRecord, SqlIdempotencySto
 
 use super::recorded_response::Recorded;
 use super::store::{Boxed, Call, NotRecorded, Store, Work};
-use crate::manager_source::Source;
+use crate::limited_acquire::Source;
 use crate::problem::outcome_unknown;
-use crate::releasable_guard::give_back;
+use crate::release_guard::give_back;
 use crate::{Problem, ProblemKind, events};
 
 impl<DB: FencedDatabase> Store for SqlIdempotencyStore<DB> {

@@ -33,6 +33,7 @@
 //! handler.
 
 mod extractor;
+mod fill_path_parameters;
 mod header;
 #[cfg(feature = "idempotency")]
 mod idempotency;
@@ -41,7 +42,6 @@ mod key_of_request;
 #[cfg(feature = "axum")]
 mod matched_path;
 mod parameter_normalization;
-mod params;
 mod path;
 mod template;
 

@@ -5,7 +5,7 @@ use http::request::Parts;
 
 use super::parameter_normalization::Spelling;
 use super::template::Template;
-use super::{KeyExtractor, params};
+use super::{KeyExtractor, fill_path_parameters};
 use crate::Problem;
 
 /// Makes the key from a template with path parameters, such as `order:{id}`. The extractor decodes parameters:
@@ -183,8 +183,10 @@ impl PathKey {
 impl KeyExtractor for PathKey {
     fn key(&self, request: &mut Parts) -> Result<Option<String>, Problem> {
         match &self.route {
-            Some(route) => params::matched(&self.template, &self.spelling, route, request),
-            None => params::routed(&self.template, &self.spelling, request).map(Some),
+            Some(route) => {
+                fill_path_parameters::matched(&self.template, &self.spelling, route, request)
+            }
+            None => fill_path_parameters::routed(&self.template, &self.spelling, request).map(Some),
         }
     }
 }

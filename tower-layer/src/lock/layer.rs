@@ -8,7 +8,7 @@ use tower_layer::Layer;
 use super::options::{Concurrency, MaxHold, OnDisconnect, Options, Until};
 use super::service::LockService;
 use crate::key::{KeyExtractor, Keyed};
-use crate::manager_source::Source;
+use crate::limited_acquire::Source;
 use crate::methods::Methods;
 use crate::problem::Refusal;
 use crate::{OnLoss, Problem};

@@ -12,9 +12,9 @@ use tower_service::Service;
 
 use super::options::{Options, Until};
 use crate::body::Custody;
-use crate::manager_source::Source;
+use crate::limited_acquire::Source;
 use crate::problem::Dialect;
-use crate::releasable_guard::give_back;
+use crate::release_guard::give_back;
 use crate::{BoxError, Locked, OnLoss, Problem, ProblemKind, ResponseBody, events};
 
 /// The options for one request.

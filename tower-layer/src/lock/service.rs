@@ -11,7 +11,7 @@ use tower_service::Service;
 use super::options::{Concurrency, Options};
 use super::run_under_lock::{Guarding, handle};
 use crate::key::{KeyExtractor, Keyed};
-use crate::manager_source::Source;
+use crate::limited_acquire::Source;
 use crate::problem::Dialect;
 use crate::{BoxError, ResponseBody, ResponseFuture};
 

@@ -1,7 +1,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::manager_source::NotLocked;
+use crate::limited_acquire::NotLocked;
 
 /// The error of a call of a locked service.
 #[derive(Debug)]

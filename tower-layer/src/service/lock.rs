@@ -9,8 +9,8 @@ use leasehold_core::{LockGuard, LockManager, LockOptions, Lost};
 use tower_service::Service;
 
 use super::{LockFuture, LockKey, LockServiceError};
-use crate::manager_source::Source;
-use crate::releasable_guard::give_back;
+use crate::limited_acquire::Source;
+use crate::release_guard::give_back;
 
 /// Runs each call of a Tower service under a lock.
 ///

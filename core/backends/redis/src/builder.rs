@@ -18,17 +18,17 @@ use super::connection::tls;
 #[cfg(feature = "credentials-provider")]
 use super::connection::transport::Credentials;
 use super::connection::transport::{ConnectionSettings, IntoClient, Target};
-use super::durations::{FENCE_TTL, check_fence_ttl};
 use super::protocol::reply;
 use super::scripts::LockScripts;
+use super::time_limits::{FENCE_TTL, check_fence_ttl};
 use super::topology::{Topology, check_server};
 #[cfg(feature = "simulation")]
 use super::url;
 use crate::client::connector::Connector;
 use crate::client::server_locator::ServerLocator;
-use crate::connection::replica_wait_connections::ReplicaRequirement;
 #[cfg(feature = "simulation")]
 use crate::connection::simulated_transport::{Connecting, SimulatedTransport};
+use crate::connection::wait_command_connections::ReplicaRequirement;
 use crate::wait::waiter_registry::WaiterRegistry;
 use leasehold_core::Error;
 use leasehold_core::backend::{Capabilities, ConnectError};

@@ -7,7 +7,6 @@ mod builder_client_name;
 pub(crate) mod client;
 mod cluster;
 pub(crate) mod connection;
-pub(crate) mod durations;
 pub(crate) mod error;
 pub(crate) mod examine_settings;
 mod failover_release_replay;
@@ -22,6 +21,7 @@ mod reply_size;
 mod required_replicas;
 pub(crate) mod scripts;
 mod sentinel;
+pub(crate) mod time_limits;
 pub(crate) mod topology;
 pub(crate) mod url;
 mod url_backend;
@@ -36,12 +36,11 @@ use redis::{Cmd, Value};
 
 use batch::Batcher;
 pub use builder::RedisBuilder;
-use connection::replica_wait_connections::ReplicaRequirement;
 #[cfg(feature = "simulation")]
 #[doc(hidden)]
 pub use connection::simulated_transport::{Connecting, Stream};
 pub use connection::transport::IntoClient;
-use durations::{FIRST_LOOKS, REQUESTS_LAST};
+use connection::wait_command_connections::ReplicaRequirement;
 use failover_release_replay::ReleaseReplay;
 pub use fence::{
     FencedPipeline, FencedPipelineError, MAX_COMMAND_ARGS, RedisFenceStore, RedisReply,
@@ -57,6 +56,7 @@ use protocol::server_clock::ServerClock;
 use protocol::unanswered_requests::UnansweredRequests;
 pub use reply_size::ReplyTooLarge;
 use scripts::LockScripts;
+use time_limits::{FIRST_LOOKS, REQUESTS_LAST};
 use topology::Topology;
 use wait::waiter_registry::WaiterRegistry;
 

@@ -10,7 +10,7 @@ use super::keys::{self, LockKeys};
 use super::protocol::reply;
 use super::required_replicas::too_few;
 use super::scripts::LockScripts;
-use crate::connection::replica_wait_connections::Acknowledged;
+use crate::connection::wait_command_connections::Acknowledged;
 use crate::protocol::{millis, written};
 use leasehold_core::AttemptId;
 use leasehold_core::backend::{Applied, BackendError, Claim, Mode, RenewAnswer};

@@ -5,7 +5,7 @@ use redis::{Cmd, Value};
 use super::Redis;
 use super::client::SendOptions;
 use super::error::maybe_applied;
-use crate::connection::replica_wait_connections::{Acknowledged, ReplicaRequirement};
+use crate::connection::wait_command_connections::{Acknowledged, ReplicaRequirement};
 use crate::protocol::reply::AcquireOutcome;
 use crate::protocol::unanswered_requests::UnansweredRequests;
 use leasehold_core::Key;

@@ -6,7 +6,7 @@ use sqlx::Acquire;
 
 use crate::LockDatabase;
 use crate::catalog::{TableError, ensure};
-pub use crate::lock_table::{MYSQL_LOCKS, POSTGRES_LOCKS, SQLITE_LOCKS};
+pub use crate::table_definitions::{MYSQL_LOCKS, POSTGRES_LOCKS, SQLITE_LOCKS};
 
 /// Creates the table `leasehold_locks` of [`SqlBackend`](crate::SqlBackend) if it does not exist.
 ///

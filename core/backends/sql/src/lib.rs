@@ -20,7 +20,6 @@ mod examine_settings;
 mod local_keys;
 mod local_waiters;
 mod lock_row;
-mod lock_table;
 mod notification_listener;
 mod old_row_sweeper;
 mod own_pool;
@@ -30,6 +29,7 @@ mod pooled_connection;
 mod read_only;
 mod row_operations;
 mod shared_row_changes;
+mod table_definitions;
 mod unanswered_statements;
 #[cfg(any(feature = "mysql", feature = "postgres", feature = "sqlite"))]
 mod url_backend;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::attempt_state::AttemptState;
+use super::attempt_values::AttemptState;
 use crate::mode::Mode;
 use crate::{AttemptId, FencingToken, Key};
 

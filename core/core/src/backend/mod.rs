@@ -4,7 +4,7 @@
 
 mod answer;
 mod attempt;
-mod attempt_state;
+mod attempt_values;
 mod capabilities;
 mod check_finding;
 mod inspection;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::LockGuard;
 use super::blocking_runtime::BlockingRuntime;
 use crate::lock::kind::{Exclusive, Kind, Releasable};
-use crate::{Error, LockHandle, LockOptions, LostInBody, held_context};
+use crate::{Error, LockHandle, LockOptions, LostInBody, held_locks_of_task};
 
 /// A lock that can be acquired. Its options have the same defaults as in the async [`Lock`](crate::Lock).
 #[derive(Debug, Clone)]
@@ -103,7 +103,7 @@ impl<K: Releasable> Lock<K> {
     ) -> Result<T, E> {
         let guard = self.acquire()?;
         let lock = guard.handle();
-        let output = held_context::enter(&Arc::clone(lock.lease()), || body(lock))?;
+        let output = held_locks_of_task::enter(&Arc::clone(lock.lease()), || body(lock))?;
         match guard.release() {
             Err(Error::Lost(lost)) => Err(Error::from(LostInBody::new(lost, true)).into()),
             Ok(()) | Err(_) => Ok(output),

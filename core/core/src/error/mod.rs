@@ -6,11 +6,11 @@ mod backend_error;
 mod blocking;
 mod connect_error;
 pub(crate) mod end;
+mod failed_operation;
 mod invalid_ticket;
 mod no_current_lock;
 #[cfg(feature = "once")]
 mod once;
-mod operation;
 mod release;
 mod stale;
 mod with_causes;
@@ -24,11 +24,11 @@ pub use backend_error::{Applied, BackendError};
 #[cfg(feature = "blocking")]
 pub use blocking::BlockingError;
 pub use connect_error::ConnectError;
+pub use failed_operation::Operation;
 pub use invalid_ticket::InvalidTicket;
 pub use no_current_lock::NoCurrentLockError;
 #[cfg(feature = "once")]
 pub use once::OnceError;
-pub use operation::Operation;
 pub use release::{LockSetReleaseError, ShutdownError, UnconfirmedRelease};
 pub use stale::Stale;
 pub use with_causes::WithCauses;

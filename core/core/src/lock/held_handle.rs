@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
+use super::body_until_loss::RunFuture;
 use super::kind::{Exclusive, Fenced, Kind, Permits};
-use super::run_future::RunFuture;
 use crate::backend::{Claim, Mode};
 use crate::engine::{Lease, LeaseEnd};
-use crate::{AttemptId, Ended, Error, FencingToken, Lost, PermitId, held_context};
+use crate::{AttemptId, Ended, Error, FencingToken, Lost, PermitId, held_locks_of_task};
 
 /// A view of a held lock, for code that works under it.
 ///
@@ -234,7 +234,7 @@ impl<K: Kind> LockHandle<K> {
     ///
     /// This method is cancel safe if `task` is cancel safe.
     pub fn scope<F: Future>(&self, task: F) -> impl Future<Output = F::Output> + use<K, F> {
-        held_context::scope([Arc::clone(&self.lease)], task)
+        held_locks_of_task::scope([Arc::clone(&self.lease)], task)
     }
 
     /// Runs `task` as the holder of this lock, as [`scope`](Self::scope) does, but its token does not fence what `task`
@@ -271,7 +271,7 @@ impl<K: Kind> LockHandle<K> {
         &self,
         task: F,
     ) -> impl Future<Output = F::Output> + use<K, F> {
-        held_context::scope_without_fence([Arc::clone(&self.lease)], task)
+        held_locks_of_task::scope_without_fence([Arc::clone(&self.lease)], task)
     }
 }
 

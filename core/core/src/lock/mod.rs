@@ -1,6 +1,7 @@
 //! A lock on one key: its options, and the ways to acquire it.
 
 pub(crate) mod accept_handover;
+pub(crate) mod body_until_loss;
 pub(crate) mod election;
 pub(crate) mod guard;
 pub(crate) mod held_handle;
@@ -11,8 +12,7 @@ mod options;
 pub(crate) mod permit_id;
 pub(crate) mod reentrant_run;
 mod run_blocking;
-pub(crate) mod run_future;
-pub(crate) mod run_while_held;
+pub(crate) mod run_guard;
 pub(crate) mod rw_lock;
 pub(crate) mod self_deadlock;
 
@@ -29,7 +29,7 @@ use super::engine::{AcquireRequest, BusyPolicy, Engine, HoldRef};
 use super::options::{AcquireOptions, validate_permits};
 use super::{Error, InvalidKey, Key, LockGuard, LockHandle, Operation, ReentrancyScope};
 use kind::{Exclusive, Kind, Permits, Reentrant, Releasable};
-use run_while_held::run_under;
+use run_guard::run_under;
 use self_deadlock::check_self_deadlock;
 
 /// A lock that can be acquired: a key, a mode and options. [`LockManager::lock`](crate::LockManager::lock) returns a

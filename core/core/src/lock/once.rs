@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Lock;
-use super::run_while_held::{RunGuard, release_after};
+use super::run_guard::{RunGuard, release_after};
 use super::self_deadlock::check_self_deadlock;
 use crate::backend::{Mode, Outcome};
 use crate::engine::{AcquireRequest, BusyPolicy, HoldRef, NotAcquired, bounded};

@@ -11,7 +11,7 @@ use std::future::Future;
 
 use super::Lock;
 use super::kind::Reentrant;
-use super::run_while_held::{RunGuard, run_under};
+use super::run_guard::{RunGuard, run_under};
 use crate::{Error, LockGuard, LockHandle, Lost, ReentrancyScope};
 
 impl Lock<Reentrant> {

@@ -4,9 +4,9 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 
 use super::kind::{Kind, Releasable};
-use super::run_while_held::release_after;
+use super::run_guard::release_after;
 use crate::runtime;
-use crate::{Error, Lock, LockGuard, LockHandle, held_context};
+use crate::{Error, Lock, LockGuard, LockHandle, held_locks_of_task};
 
 impl<K: Kind> LockGuard<K> {
     /// Runs blocking code while the lock is held, on a thread of [`tokio::task::spawn_blocking`]. The watchdog renews
@@ -109,7 +109,7 @@ impl<K: Releasable> Lock<K> {
 }
 
 fn run_in_scope<K: Kind, R>(lock: LockHandle<K>, body: impl FnOnce(LockHandle<K>) -> R) -> R {
-    held_context::enter(&Arc::clone(lock.lease()), || body(lock))
+    held_locks_of_task::enter(&Arc::clone(lock.lease()), || body(lock))
 }
 
 /// Runs a closure on a blocking thread, to its end.

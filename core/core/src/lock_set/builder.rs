@@ -11,7 +11,7 @@ use super::acquire::acquire_all;
 use super::{LockSetGuard, LockSetHandle};
 use crate::backend::Mode;
 use crate::engine::{BusyPolicy, Engine};
-use crate::lock::run_while_held::run_under;
+use crate::lock::run_guard::run_under;
 use crate::lock::self_deadlock::check_self_deadlock;
 use crate::lock::supported;
 use crate::options::AcquireOptions;

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
+use super::body_until_loss::LockSetRun;
 use super::first_lease_end::FirstEnd;
-use super::run::LockSetRun;
 use crate::engine::Hold;
-use crate::{Ended, Error, FencingToken, LockHandle, held_context};
+use crate::{Ended, Error, FencingToken, LockHandle, held_locks_of_task};
 
 /// A view of several locks that are held as one, for code that works under them.
 ///
@@ -116,7 +116,7 @@ impl LockSetHandle {
             .map(LockHandle::lease)
             .cloned()
             .collect();
-        held_context::scope(leases, task)
+        held_locks_of_task::scope(leases, task)
     }
 }
 

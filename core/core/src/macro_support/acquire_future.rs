@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use super::HeldCall;
 use super::return_value::ReturnMapping;
-use crate::lock::run_while_held::RunGuard;
+use crate::lock::run_guard::RunGuard;
 use crate::{Error, events};
 
 /// The future that acquires the lock. The box keeps a function's future about as large as the future of its body.

@@ -6,7 +6,7 @@ use std::future::Future;
 use futures_util::FutureExt;
 
 use super::return_value::ReturnMapping;
-use crate::lock::run_while_held::RunGuard;
+use crate::lock::run_guard::RunGuard;
 use crate::{Lost, LostInBody};
 
 /// A call that holds its lock. `R` is the return type of the function.

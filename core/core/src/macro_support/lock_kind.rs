@@ -4,7 +4,7 @@ use std::future::Future;
 
 use crate::lock::kind::{Exclusive, Permits, Shared};
 use crate::lock::reentrant_run::ReentrantHold;
-use crate::lock::run_while_held::RunGuard;
+use crate::lock::run_guard::RunGuard;
 use crate::{Error, LockGuard, LockManager, LockOptions, LockSetGuard, ReentrancyScope};
 
 /// The lock that a call acquires.

@@ -6,9 +6,9 @@
 //! itself has only weak references, so it does not keep a lock held.
 
 mod hold_registry;
-mod reentrant_release;
+mod release_outcome;
 mod scope;
 
-pub use reentrant_release::ReentrantRelease;
+pub use release_outcome::ReentrantRelease;
 pub use scope::ReentrancyScope;
 pub(crate) use scope::held_by_outer_scope;

@@ -15,7 +15,7 @@ use super::wake_ordered_future::Settled;
 use leasehold_core::LockManager;
 use leasehold_core::backend::Backend;
 use leasehold_core::backend::support::clock::{LeaseInstant, sleep_until};
-use leasehold_core::testing::{LockSites, ValidLease, noting};
+use leasehold_core::chaos_support::{LockSites, ValidLease, noting};
 
 /// How long a client is paused that holds no lock.
 const PAUSE: Duration = Duration::from_secs(60);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
-use super::backend_requests::{
+use super::backend_request_helpers::{
     downgrade, inspect, is_held, permits, queueing, release, renew_once, trying,
 };
 use super::helpers::{

@@ -33,7 +33,7 @@
     reason = "cases report a broken backend by panicking, as tests do"
 )]
 
-mod backend_requests;
+mod backend_request_helpers;
 pub mod behaviour;
 pub mod contract;
 pub mod election;

@@ -7,7 +7,7 @@
 //! could become idle otherwise. No request waits for the reply to another, or for a timer. The server executes a batch
 //! in one step, with the effect of single requests: releases first, then attempts.
 
-mod script_call;
+mod request_batch;
 
 use std::future::poll_fn;
 use std::mem;
@@ -27,7 +27,7 @@ use crate::protocol::release_command::ReleaseCommand;
 use crate::protocol::reply::{AcquireReply, ReleaseReply};
 use leasehold_core::backend::BackendError;
 use leasehold_core::backend::support::runtime::Runtime;
-use script_call::{Batch, BatchItem, ItemReply, LEAST, MOST, SendOutcome};
+use request_batch::{Batch, BatchItem, ItemReply, LEAST, MOST, SendOutcome};
 
 /// The number of concurrent requests that the client sends alone. These requests give the server work while the client
 /// gathers others.

@@ -9,11 +9,11 @@ use redis::{AsyncConnectionConfig, Pipeline};
 
 use super::server_locator::{Resolved, ServerLocator};
 use crate::connection::push_messages::{ConnectionState, PushHandler, warn_of_no_wake_ups};
-use crate::connection::replica_wait_connections::WaitCommandPool;
 use crate::connection::shared_connection::{Connection, ConnectionCell};
 use crate::connection::transport::{LARGEST_REPLY, OpenConnection};
-use crate::durations::CONNECT_TIMEOUT;
+use crate::connection::wait_command_connections::WaitCommandPool;
 use crate::error::{failure, first_of, reply_too_large};
+use crate::time_limits::CONNECT_TIMEOUT;
 use crate::wait::waiter_registry::WaiterRegistry;
 use leasehold_core::backend::BackendError;
 use leasehold_core::backend::support::runtime::Runtime;

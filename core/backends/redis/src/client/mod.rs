@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, Pipeline, RedisError, ServerErrorKind, Value};
 
-use super::durations::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use super::error::{failure, is_readonly, unsent};
-use crate::connection::replica_wait_connections::{Acknowledged, ReplicaRequirement, WaitError};
+use super::time_limits::{CONNECT_TIMEOUT, READ_ONLY_FOR};
 use crate::connection::shared_connection::{Connection, ExchangeGuard, ServerNumber};
+use crate::connection::wait_command_connections::{Acknowledged, ReplicaRequirement, WaitError};
 use crate::sentinel::Sentinels;
 use connector::{Connector, in_time};
 use leasehold_core::backend::BackendError;

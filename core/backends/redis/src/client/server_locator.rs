@@ -9,9 +9,9 @@ use crate::connection::shared_connection::ServerNumber;
 #[cfg(feature = "simulation")]
 use crate::connection::simulated_transport::SimulatedTransport;
 use crate::connection::transport::{OpenConnection, Target};
-use crate::durations::CONNECT_TIMEOUT;
 use crate::error::{failure, unconnected};
 use crate::sentinel::{Primary, Sentinels};
+use crate::time_limits::CONNECT_TIMEOUT;
 use crate::url;
 use leasehold_core::backend::{BackendError, ConnectError};
 

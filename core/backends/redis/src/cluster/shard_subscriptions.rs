@@ -11,8 +11,8 @@ use redis::{AsyncConnectionConfig, Cmd, PushInfo, PushKind, Value};
 
 use super::slot_map::{hash_slot, hash_tag};
 use crate::connection::transport::{LARGEST_REPLY, OpenConnection, Target};
-use crate::durations::CONNECT_TIMEOUT;
 use crate::error::failure;
+use crate::time_limits::CONNECT_TIMEOUT;
 use crate::wait::waiter_registry::WaiterRegistry;
 use leasehold_core::Key;
 use leasehold_core::backend::BackendError;

@@ -4,10 +4,10 @@ pub(crate) mod bounded_stream;
 pub(crate) mod caller_driven;
 pub(crate) mod client_name;
 pub(crate) mod push_messages;
-pub(crate) mod replica_wait_connections;
 pub(crate) mod shared_connection;
 #[cfg(feature = "simulation")]
 pub(crate) mod simulated_transport;
 #[cfg(feature = "tls-rustls")]
 pub(crate) mod tls;
 pub(crate) mod transport;
+pub(crate) mod wait_command_connections;

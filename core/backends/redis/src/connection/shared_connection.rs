@@ -19,8 +19,8 @@ use tokio_util::task::AbortOnDropHandle;
 use super::bounded_stream::Reading;
 use super::caller_driven::Driver;
 use super::push_messages::ConnectionState;
-use super::replica_wait_connections::WaitCommandPool;
 use super::transport::OpenConnection;
+use super::wait_command_connections::WaitCommandPool;
 use leasehold_core::backend::support::clock::LeaseInstant;
 use leasehold_core::backend::support::runtime::{Runtime, timeout};
 

@@ -91,7 +91,7 @@ impl Drop for InFlightRequest<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durations::REQUESTS_LAST;
+    use crate::time_limits::REQUESTS_LAST;
     use leasehold_core::MAX_COMMAND_TIMEOUT;
 
     #[test]

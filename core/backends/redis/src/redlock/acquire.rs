@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Redlock;
-use super::attempt_rounds::RedlockAttempt;
-use super::majority::{majority, no_quorum};
+use super::attempt_in_process::RedlockAttempt;
+use super::majority_count::{majority, no_quorum};
 use super::node_scripts::{AHEAD, NodeAcquire};
 use super::voting_round::{self, RoundOutcome};
 use super::wait_for_next_round::{GRACE, apart};

@@ -9,7 +9,7 @@ use redis::StreamingCredentialsProvider;
 use redis::io::tcp::TcpSettings;
 
 use super::Redlock;
-use super::majority::{majority, no_quorum};
+use super::majority_count::{majority, no_quorum};
 use super::node_admission::{NotAdmitted, UnfitNode};
 use super::pending_node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline, Value};
 
-use super::majority::{majority, no_quorum};
+use super::majority_count::{majority, no_quorum};
 use super::node_scripts;
 use super::pending_node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;

@@ -9,7 +9,7 @@ use redis::Pipeline;
 
 use super::Redlock;
 use super::inspect::inspect_all;
-use super::majority::{majority, no_quorum};
+use super::majority_count::{majority, no_quorum};
 use super::quorum_node::QuorumNode;
 use crate::list_locks::{found_keys, length, may_be_owner, scan};
 use leasehold_core::Key;

@@ -2,12 +2,12 @@
 
 mod acquire;
 mod asked_nodes;
-mod attempt_rounds;
+mod attempt_in_process;
 mod builder;
 mod examine_settings;
 mod inspect;
 mod list_locks;
-mod majority;
+mod majority_count;
 mod node_admission;
 mod node_health;
 mod node_scripts;
@@ -25,7 +25,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::wait::waiter_registry::WaiterRegistry;
-use attempt_rounds::RedlockAttempt;
+use attempt_in_process::RedlockAttempt;
 pub use builder::RedlockBuilder;
 use leasehold_core::Key;
 use leasehold_core::backend::{

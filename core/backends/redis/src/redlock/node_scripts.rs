@@ -6,10 +6,10 @@ use std::time::Duration;
 use redis::{Cmd, Pipeline};
 
 use super::release_backlog::PendingNodeRelease;
-use crate::durations::WAITER_LEASE;
 use crate::keys::NodeKeys;
 use crate::protocol::{micros, millis_of};
 use crate::scripts::{self, Script};
+use crate::time_limits::WAITER_LEASE;
 use leasehold_core::backend::{Attempt, Claim};
 use leasehold_core::{AttemptId, Key};
 

@@ -8,8 +8,8 @@ use scopeguard::{ScopeGuard, guard};
 
 use super::Redlock;
 use super::asked_nodes::Round;
-use super::attempt_rounds::RedlockAttempt;
-use super::majority::{MajorityCount, MajorityDecision, no_quorum};
+use super::attempt_in_process::RedlockAttempt;
+use super::majority_count::{MajorityCount, MajorityDecision, no_quorum};
 use super::node_scripts::NodeRelease;
 use super::pending_node_requests::NodeRequests;
 use super::quorum_node::QuorumNode;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::asked_nodes::Round;
-use crate::durations::WAITER_LEASE;
+use crate::time_limits::WAITER_LEASE;
 use leasehold_core::backend::support::SweepLimit;
 use leasehold_core::backend::support::clock::LeaseInstant;
 use leasehold_core::{AttemptId, Key};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use redis::{Pipeline, Value};
 
-use super::attempt_rounds::RedlockAttempt;
-use super::majority::{MajorityCount, MajorityDecision, no_quorum};
+use super::attempt_in_process::RedlockAttempt;
+use super::majority_count::{MajorityCount, MajorityDecision, no_quorum};
 use super::pending_node_requests::NodeRequests;
 use super::{Redlock, node_scripts};
 use crate::protocol::reply;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::node_scripts::CLAMP;
-use crate::durations::{FENCE_TTL, check_fence_ttl};
+use crate::time_limits::{FENCE_TTL, check_fence_ttl};
 use leasehold_core::backend::Capabilities;
 use leasehold_core::{InvalidOption, MAX_TTL};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::majority::majority;
+use super::majority_count::majority;
 use leasehold_core::backend::BackendError;
 
 /// The vote of one node in a round.

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::Redlock;
-use super::majority::majority;
-use crate::durations::{FIRST_LOOKS, REFRESH};
+use super::majority_count::majority;
+use crate::time_limits::{FIRST_LOOKS, REFRESH};
 use leasehold_core::backend::support::runtime::timeout;
 use leasehold_core::backend::{Attempt, AttemptAnswer};
 

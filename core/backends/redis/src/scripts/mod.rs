@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::{Cmd, Pipeline};
 
-use super::durations::{FENCE_TTL, fence_step};
+use super::time_limits::{FENCE_TTL, fence_step};
 
 /// A script that runs in one atomic step on the server.
 #[derive(Debug)]
@@ -161,7 +161,7 @@ pub(crate) fn load<'a>(scripts: impl IntoIterator<Item = &'a Script>) -> Arc<Pip
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::durations::{GRANT_TTL, REQUESTS_LAST, WAITER_LEASE};
+    use crate::time_limits::{GRANT_TTL, REQUESTS_LAST, WAITER_LEASE};
 
     #[test]
     fn constants_of_the_scripts_are_those_of_the_client() {

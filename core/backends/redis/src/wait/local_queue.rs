@@ -42,8 +42,8 @@ use std::collections::VecDeque;
 use std::mem;
 use std::time::Duration;
 
-use crate::durations::FIRST_LOOKS;
 use crate::protocol::release_command::Successor;
+use crate::time_limits::FIRST_LOOKS;
 use leasehold_core::AttemptId;
 use leasehold_core::backend::support::clock::LeaseInstant;
 pub(crate) use waiter::LocalGrant;

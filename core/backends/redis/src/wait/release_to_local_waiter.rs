@@ -87,8 +87,8 @@ mod tests {
     use tokio::time::advance;
 
     use super::*;
-    use crate::durations::REQUESTS_LAST;
     use crate::protocol::unanswered_requests::UnansweredRequests;
+    use crate::time_limits::REQUESTS_LAST;
     use crate::wait::local_queue::{Arrival, PARKED_FOR};
     use leasehold_core::FencingToken;
 

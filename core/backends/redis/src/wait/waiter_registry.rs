@@ -262,7 +262,7 @@ mod tests {
     use tokio::time::advance;
 
     use super::*;
-    use crate::durations::WAITER_LEASE;
+    use crate::time_limits::WAITER_LEASE;
     use crate::wait::local_queue::PARKED_FOR;
     use crate::wait::waiter_queues::MANY;
     use leasehold_core::backend::support::clock::LeaseInstant;

@@ -2,20 +2,20 @@
 //!
 //! **Unstable**: the tables of `leasehold-sqlx` use this, too.
 
+mod ensure_table;
 #[cfg(feature = "mysql")]
 mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
-mod table;
 
 use std::future::ready;
 
 use futures_core::future::BoxFuture;
 use sqlx::Database;
 
-pub use self::table::{Table, TableError, ensure};
+pub use self::ensure_table::{Table, TableError, ensure};
 
 /// The future of a request to the database.
 pub type Answer<'c, T> = BoxFuture<'c, Result<T, sqlx::Error>>;

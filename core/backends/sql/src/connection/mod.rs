@@ -7,7 +7,7 @@ mod server;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "sqlite")]
-pub(super) mod sqlite_file_names;
+pub(super) mod sqlite_file_aliases;
 
 use std::future::ready;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use sqlx::{Sqlite, SqliteConnection};
 
-use super::{Connect, sqlite_file_names};
+use super::{Connect, sqlite_file_aliases};
 use crate::catalog::Answer;
 
 /// How long a statement waits for the file's write lock. This is less than the default command timeout. So if another
@@ -34,7 +34,7 @@ impl Connect for Sqlite {
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(BUSY_TIMEOUT);
         // Before a connection creates the log.
-        if sqlite_file_names::has_others(options.get_filename()) {
+        if sqlite_file_aliases::has_others(options.get_filename()) {
             let file = options.get_filename().display();
             let refused = format!("the file `{file}` {OTHER_NAME}");
             return Err(sqlx::Error::Configuration(refused.into()));

@@ -5,7 +5,7 @@ mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "postgres")]
-mod postgres_statement;
+mod postgres_simple_query;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

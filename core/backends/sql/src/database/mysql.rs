@@ -16,7 +16,7 @@ use crate::catalog::Table;
 use crate::clock_micros::micros;
 use crate::examine_settings;
 use crate::lock_row::{Reading, Record, Swept};
-use crate::lock_table;
+use crate::table_definitions;
 
 /// The number of claims in one statement, which is far below the number of values that the server accepts.
 const CLAIMS: usize = 1000;
@@ -135,7 +135,7 @@ const RELEASE: &str = concat!(
 );
 
 impl LockDatabase for MySql {
-    const LOCKS: Table = lock_table::locks(lock_table::MYSQL_LOCKS);
+    const LOCKS: Table = table_definitions::locks(table_definitions::MYSQL_LOCKS);
 
     fn take<'c>(
         connection: &'c mut MySqlConnection,

@@ -3,7 +3,7 @@
 //! `clock_timestamp()` is the time at which the expression is evaluated, not the beginning of the statement. If a
 //! statement waits for a concurrent change of its row, Postgres evaluates the conditions again after the wait.
 //!
-//! If the pool keeps no prepared statements, each operation is one simple query; see [`statement`](super::statement).
+//! If the pool keeps no prepared statements, each operation is one simple query; see [`postgres_simple_query`](super::postgres_simple_query).
 
 use futures_util::StreamExt;
 use leasehold_core::AttemptId;
@@ -15,14 +15,14 @@ use sqlx::{
     AssertSqlSafe, ConnectOptions, PgConnection, Pool, Postgres, Row, Transaction, raw_sql,
 };
 
-use super::postgres_statement::{Statement, query};
+use super::postgres_simple_query::{Statement, query};
 use super::{Answer, LockDatabase, NO_AUTOCOMMIT, hex, is_old, owner, rows, shared_statements};
 use crate::catalog::Table;
 use crate::clock_micros::micros;
 use crate::connection::pooler_detection;
 use crate::examine_settings;
 use crate::lock_row::{Reading, Record, Swept};
-use crate::lock_table;
+use crate::table_definitions;
 
 /// The database's clock in microseconds since 1970.
 macro_rules! now {
@@ -157,7 +157,7 @@ const RELEASE: &str = concat!(
 );
 
 impl LockDatabase for Postgres {
-    const LOCKS: Table = lock_table::locks(lock_table::POSTGRES_LOCKS);
+    const LOCKS: Table = table_definitions::locks(table_definitions::POSTGRES_LOCKS);
     const NOTIFIES: bool = true;
 
     fn prepares(pool: &Pool<Self>) -> bool {

@@ -17,7 +17,7 @@ use crate::catalog::Table;
 use crate::clock_micros::micros;
 use crate::examine_settings;
 use crate::lock_row::{Reading, Record, Swept};
-use crate::lock_table;
+use crate::table_definitions;
 
 /// The number of claims in one statement, which is far below the number of values that `SQLite` accepts.
 const CLAIMS: usize = 1000;
@@ -120,7 +120,7 @@ const RELEASE: &str = concat!(
 );
 
 impl LockDatabase for Sqlite {
-    const LOCKS: Table = lock_table::locks(lock_table::SQLITE_LOCKS);
+    const LOCKS: Table = table_definitions::locks(table_definitions::SQLITE_LOCKS);
 
     const CLOCK_STEP: Duration = Duration::from_millis(1);
 

@@ -8,7 +8,7 @@ use leasehold_core::check::Finding;
 use sqlx::{Row, SqliteConnection, raw_sql};
 
 use super::{EXCLUSION, LIVENESS, LOST_DATA, Settings};
-use crate::connection::sqlite_file_names;
+use crate::connection::sqlite_file_aliases;
 
 const SETTINGS: &str = "SELECT 'version', sqlite_version() \
      UNION ALL SELECT 'journal_mode', journal_mode FROM pragma_journal_mode \
@@ -41,7 +41,7 @@ fn of_settings(settings: &Settings, mounts: &str) -> Vec<Finding> {
             LIVENESS,
             format!("SQLite {}", settings.get("version")),
         ),
-        file_system(sqlite_file_names::file_system(mounts, file)),
+        file_system(sqlite_file_aliases::file_system(mounts, file)),
         names(file),
         journal(settings.get("journal_mode")),
         durability(settings.get("synchronous")),
@@ -64,7 +64,7 @@ fn file_system(kind: Option<&str>) -> Finding {
 }
 
 fn names(file: &Path) -> Finding {
-    match sqlite_file_names::has_others(file) {
+    match sqlite_file_aliases::has_others(file) {
         true => Finding::failure(
             "names of the file",
             EXCLUSION,

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::clock::{self, LeaseInstant};
-use crate::lock::run_while_held::release_after;
+use crate::lock::run_guard::release_after;
 use crate::{EndReason, Error, Lock, LockGuard, LockHandle, events};
 
 /// The time after its term in which a candidate does not compete, so that others can lead.

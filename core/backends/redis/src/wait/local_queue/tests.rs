@@ -1,7 +1,7 @@
 //! Tests the effects of each event, state by state.
 
 use super::*;
-use crate::durations::WAITER_LEASE;
+use crate::time_limits::WAITER_LEASE;
 use leasehold_core::FencingToken;
 
 const EXPIRY: u64 = 7;

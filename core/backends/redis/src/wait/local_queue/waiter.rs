@@ -1,7 +1,7 @@
 //! One waiter of a [`LocalQueue`](super::LocalQueue), and its state.
 
-use crate::durations::WAITER_LEASE;
 use crate::protocol::release_command::Successor;
+use crate::time_limits::WAITER_LEASE;
 use leasehold_core::backend::support::clock::LeaseInstant;
 use leasehold_core::{AttemptId, FencingToken};
 

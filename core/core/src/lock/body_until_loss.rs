@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 
 use crate::Lost;
 use crate::engine::{Lease, LeaseEnd};
-use crate::held_context::HeldContext;
+use crate::held_locks_of_task::HeldContext;
 
 pin_project! {
     /// Polls a body while its lock is held, and drops it when the lock is lost.

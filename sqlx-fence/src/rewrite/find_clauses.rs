@@ -7,7 +7,7 @@ use sqlparser::tokenizer::Token;
 
 use super::dialect::Dialect;
 use super::parser_tokens::{Piece, span};
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
 
 /// The kind of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 
 use super::first_lease_end::FirstEnd;
 use crate::Lost;
-use crate::held_context::HeldContext;
+use crate::held_locks_of_task::HeldContext;
 
 pin_project! {
     /// The future of [`LockSetGuard::run`](crate::LockSetGuard::run) and

@@ -4,7 +4,7 @@ use sqlparser::tokenizer::Token;
 
 use super::dialect::Dialect;
 use super::parser_tokens::Piece;
-use super::refused_statement::Refusal;
+use super::rewrite_error::Refusal;
 
 /// The style of placeholders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

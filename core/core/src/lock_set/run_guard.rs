@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use super::{LockSetGuard, LockSetHandle};
-use crate::lock::run_while_held::RunGuard;
+use crate::lock::run_guard::RunGuard;
 use crate::{Error, LockHandle, Lost};
 
 impl RunGuard for LockSetGuard {
