@@ -9,10 +9,11 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashSet};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use leasehold::chaos::{Chaos, ChaosTest, Failure, Summary};
-use leasehold::{EndReason, Error, LockManager};
+use leasehold::{EndReason, Error, LockManager, distributed_lock};
 use tokio::task::yield_now;
 use tokio::time::{Instant, sleep};
 
@@ -80,6 +81,30 @@ fn work_without_run_overwrites_the_other_clients_write_after_a_pause() {
             "{line}"
         );
     }
+}
+
+#[distributed_lock("account:71")]
+async fn locked_account(is_locked: &AtomicBool) -> Result<(), Error> {
+    is_locked.store(true, Ordering::Relaxed);
+    sleep(Duration::from_millis(1)).await;
+    Ok(())
+}
+
+#[test]
+fn a_report_names_no_place_in_the_sources_of_the_library() {
+    let failure = ChaosTest::new().check(async |chaos: Chaos| {
+        let is_locked = AtomicBool::new(false);
+        let call = async |locks: LockManager| locks.as_default(locked_account(&is_locked)).await;
+        let ended = chaos.client(call).await;
+        let has_failed = !matches!(ended, Some(Ok(())));
+        assert!(
+            !has_failed || !is_locked.into_inner(),
+            "a locked call failed"
+        );
+    });
+    let report = failure.unwrap_err().to_string();
+    assert!(report.contains("after it locked account:71"), "{report}");
+    assert!(!report.contains("core/src"), "{report}");
 }
 
 #[test]
