@@ -200,7 +200,6 @@ impl From<TableError> for Error {
         match error {
             TableError::Unusable { table, problem } => Self::Table { table, problem },
             TableError::Database(error) => error.into(),
-            other => Self::Sqlx(sqlx::Error::Configuration(other.into())),
         }
     }
 }

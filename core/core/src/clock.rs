@@ -105,8 +105,7 @@ pub async fn at(moment: Option<LeaseInstant>) {
 
 /// Returns the time of day, which may jump. Use it only to find the slot of a schedule, never to measure a duration.
 #[cfg(feature = "cron")]
-#[must_use]
-pub fn wall_time() -> std::time::SystemTime {
+pub(crate) fn wall_time() -> std::time::SystemTime {
     std::time::SystemTime::now()
 }
 

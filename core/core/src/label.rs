@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 /// The longest label of a manager, in bytes.
 pub const MAX_LABEL_BYTES: usize = 64;
 
-/// All labels and names of this process. A process has few of them, so each of them stays in memory. An attempt id is copied often,
-/// and contains only a reference.
+/// All labels and names of this process. A process has few of them, so each of them stays in memory. An attempt id is
+/// copied often, and contains only a reference.
 static LABELS: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
 
 /// Returns the label in the form that attempt ids contain. Returns `None` if the label is invalid.

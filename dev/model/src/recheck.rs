@@ -1,4 +1,4 @@
-//! When a waiter polls: `retry_after` of `core/backends/redis/src/mod.rs`, and the pause of `core/core/src/engine/acquire`.
+//! When a waiter polls: `retry_after` of `core/backends/redis/src/lib.rs`, and the pause of `core/core/src/engine/acquire`.
 
 use crate::server::FOR_EVER;
 use crate::setup::Setup;

@@ -1,5 +1,6 @@
 //! The URLs that `LockManager::connect` knows.
 
+use leasehold_core::backend::support::schemes;
 use leasehold_core::backend::{ConnectOptions, Connector, URL_BACKENDS, UrlBackend};
 use linkme::distributed_slice;
 
@@ -8,29 +9,13 @@ use crate::redlock::Redlock;
 
 #[distributed_slice(URL_BACKENDS)]
 static REDIS: UrlBackend = UrlBackend {
-    schemes: &[
-        "redis",
-        "rediss",
-        "valkey",
-        "valkeys",
-        "unix",
-        "redis+unix",
-        "valkey+unix",
-        "redis+sentinel",
-        "rediss+sentinel",
-        "valkey+sentinel",
-        "valkeys+sentinel",
-        "redis+cluster",
-        "rediss+cluster",
-        "valkey+cluster",
-        "valkeys+cluster",
-    ],
+    schemes: schemes::REDIS,
     connector: redis,
 };
 
 #[distributed_slice(URL_BACKENDS)]
 static REDLOCK: UrlBackend = UrlBackend {
-    schemes: &["redlock"],
+    schemes: schemes::REDLOCK,
     connector: redlock,
 };
 

@@ -12,8 +12,8 @@ pub use crate::table_definitions::{MYSQL_LOCKS, POSTGRES_LOCKS, SQLITE_LOCKS};
 ///
 /// # Errors
 ///
-/// - [`TableError::Unusable`]: the existing table has other columns or a storage engine without transactions, or on Postgres, it is
-///   in a schema that this role does not use.
+/// - [`TableError::Unusable`]: the existing table has other columns or a storage engine without transactions, or on
+///   Postgres, it is in a schema that this role does not use.
 /// - [`TableError::Database`]: the database failed, for example because the role may not create tables.
 #[expect(
     clippy::manual_async_fn,

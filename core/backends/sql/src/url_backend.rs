@@ -1,5 +1,6 @@
 //! The URLs that `LockManager::connect` knows.
 
+use leasehold_core::backend::support::schemes;
 use leasehold_core::backend::{ConnectOptions, Connector, URL_BACKENDS, UrlBackend};
 use linkme::distributed_slice;
 
@@ -8,21 +9,21 @@ use crate::{CAPABILITIES, LockDatabase, SqlBackend};
 #[cfg(feature = "mysql")]
 #[distributed_slice(URL_BACKENDS)]
 static MYSQL: UrlBackend = UrlBackend {
-    schemes: &["mysql", "mariadb"],
+    schemes: schemes::MYSQL,
     connector: connector::<sqlx::MySql>,
 };
 
 #[cfg(feature = "postgres")]
 #[distributed_slice(URL_BACKENDS)]
 static POSTGRES: UrlBackend = UrlBackend {
-    schemes: &["postgres", "postgresql"],
+    schemes: schemes::POSTGRES,
     connector: connector::<sqlx::Postgres>,
 };
 
 #[cfg(feature = "sqlite")]
 #[distributed_slice(URL_BACKENDS)]
 static SQLITE: UrlBackend = UrlBackend {
-    schemes: &["sqlite"],
+    schemes: schemes::SQLITE,
     connector: connector::<sqlx::Sqlite>,
 };
 

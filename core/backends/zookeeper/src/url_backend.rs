@@ -1,5 +1,6 @@
 //! The URLs that `LockManager::connect` knows.
 
+use leasehold_core::backend::support::schemes;
 use leasehold_core::backend::{Connector, URL_BACKENDS, UrlBackend};
 use linkme::distributed_slice;
 
@@ -7,7 +8,7 @@ use crate::ZooKeeper;
 
 #[distributed_slice(URL_BACKENDS)]
 static ZOOKEEPER: UrlBackend = UrlBackend {
-    schemes: &["zookeeper", "zookeeper+tls"],
+    schemes: schemes::ZOOKEEPER,
     connector: |url, _options| {
         let url = url.to_owned();
         Connector::new(ZooKeeper::CAPABILITIES, move || {

@@ -100,7 +100,8 @@ impl Once {
         self
     }
 
-    /// Sets the options that `options` contains, except `hold_at_least`: the result is kept instead of the lock.
+    /// Sets the options that `options` contains, except `hold_at_least`, because the result is
+    /// kept instead of the lock, and `report_holder`.
     pub fn options(mut self, options: &LockOptions) -> Self {
         self.lock = self.lock.options(options);
         self.lock.options.hold_at_least = None;

@@ -1,6 +1,7 @@
 //! Connects a manager by URL.
 
 use super::lock_manager::LockManager;
+use crate::backend::support::schemes::FEATURES;
 use crate::backend::{ConnectOptions, Connector, of_scheme};
 use crate::{ConnectError, Error};
 
@@ -48,35 +49,6 @@ impl LockManager {
         Ok(Self::on(connector.connect().await?))
     }
 }
-
-/// The features of the crate `leasehold` for the backends, and the schemes of their URLs.
-const FEATURES: [(&str, &[&str]); 5] = [
-    (
-        "redis",
-        &[
-            "redis",
-            "rediss",
-            "valkey",
-            "valkeys",
-            "unix",
-            "redis+unix",
-            "valkey+unix",
-            "redis+sentinel",
-            "rediss+sentinel",
-            "valkey+sentinel",
-            "valkeys+sentinel",
-            "redis+cluster",
-            "rediss+cluster",
-            "valkey+cluster",
-            "valkeys+cluster",
-            "redlock",
-        ],
-    ),
-    ("zookeeper", &["zookeeper", "zookeeper+tls"]),
-    ("sqlite", &["sqlite"]),
-    ("postgres", &["postgres", "postgresql"]),
-    ("mysql", &["mysql", "mariadb"]),
-];
 
 const SHAPES: &str = "it does not begin with a scheme, as in redis://user:password@host:6379/0, \
      zookeeper://a:2181,b:2181/locks, postgres://user:password@host/database or sqlite:locks.db";

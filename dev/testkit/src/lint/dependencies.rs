@@ -104,7 +104,11 @@ fn collect(tokens: TokenStream, found: &mut Vec<(String, usize)>) {
     while let Some(tree) = tokens.next() {
         match tree {
             TokenTree::Ident(name) => {
-                let begins_a_path = matches!(tokens.peek(), Some(TokenTree::Punct(it)) if matches!(it.as_char(), ':' | ';'));
+                let begins_a_path = match tokens.peek() {
+                    Some(TokenTree::Punct(next)) => matches!(next.as_char(), ':' | ';'),
+                    Some(TokenTree::Ident(next)) => next == "as",
+                    _ => false,
+                };
                 if begins_a_path && !after_dot {
                     found.push((name.to_string(), name.span().start().line));
                 }

@@ -158,7 +158,8 @@ pub const ALL: [Variant; 15] = [
     },
 ];
 
-/// Many settings at once, for one server of each kind. Each variant takes only seconds, so `cargo xtask test` runs it.
+/// One variant for each server, with many settings at once. `cargo xtask test` runs these variants, because each takes only
+/// seconds.
 /// If one of them fails, [`ALL`] shows which setting is the cause.
 pub const TOGETHER: [Variant; 3] = [
     Variant {

@@ -7,8 +7,9 @@ use leasehold_testkit::workspace::{Library, Member, Workspace};
 
 use crate::fake::Outcome;
 
-/// Returns the faults of `leasehold-core` beside `leasehold-redis`, with these dependencies and this source.
-fn faults(dependencies: &str, source: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+/// Checks a workspace with the crates `leasehold-core` and `leasehold-redis`, and returns the faults. `leasehold-core` has this
+/// manifest and this source.
+fn faults(manifest: &str, source: &str) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     let dir = tempfile::tempdir()?;
     let member = |name: &str, manifest: &str, source: &str| {
         let dir = dir.path().join(name);
@@ -29,7 +30,7 @@ fn faults(dependencies: &str, source: &str) -> Result<Vec<String>, Box<dyn std::
     let workspace = Workspace {
         root: dir.path().to_owned(),
         members: vec![
-            member("leasehold-core", dependencies, source)?,
+            member("leasehold-core", manifest, source)?,
             member(
                 "leasehold-redis",
                 "[dependencies]\nleasehold-core = \"1\"",
@@ -70,6 +71,7 @@ fn an_import_of_a_backend_in_the_core_is_a_fault() -> Outcome {
     for source in [
         "use leasehold_redis::Redis;",
         "pub use ::leasehold_redis;",
+        "pub use leasehold_redis as redis;",
         "fn f() -> Option<leasehold_redis::Redis> { None }",
         "mod tests { fn f() { leasehold_redis::connect(); } }",
     ] {

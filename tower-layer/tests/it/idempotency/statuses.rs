@@ -6,9 +6,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::routing::post;
 use http::{Method, Request, StatusCode};
-use leasehold::LockManager;
 use leasehold::backend::InProcess;
 use leasehold::conformance::{Command, Fault, Faulty};
+use leasehold::{LockManager, LockOptions};
 use leasehold_tower::key::{KeyExtractor, idempotency_key};
 use leasehold_tower::{DEFAULT_MAX_HOLD, IdempotencyLayer, IdempotentRequest, ProblemKind};
 use tokio::sync::mpsc;
@@ -259,6 +259,26 @@ async fn more_waiters_than_allowed_are_refused() {
         let site = Site::new(layer, async |_, _| "done");
         let refused = site.refused(pay("k", "10")).await;
         assert_eq!(refused, (409, "too-many-waiters".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn options_set_the_wait_of_a_repeat_and_later_ones_replace_it() {
+    let locks = LockManager::in_process();
+    let (layer, _pool) = in_sqlite(&locks).await;
+    let _held = locks.lock(LOCK).acquire().await.unwrap();
+    let options = LockOptions::new().wait(Duration::from_secs(60));
+    for layer in [layer, IdempotencyLayer::new(locks, key())] {
+        let waiting = layer.clone().options(&options).max_waiters(0);
+        let site = Site::new(waiting, async |_, _| "done");
+        // A request without a wait would not count as a waiter.
+        let refused = site.refused(pay("k", "10")).await;
+        assert_eq!(refused, (409, "too-many-waiters".to_owned()));
+
+        let hasty = layer.options(&options).wait(Duration::ZERO).max_waiters(0);
+        let site = Site::new(hasty, async |_, _| "done");
+        let (status, problem) = site.refused(pay("k", "10")).await;
+        assert_ne!((status, problem.as_str()), (409, "too-many-waiters"));
     }
 }
 

@@ -15,7 +15,6 @@ pub struct Table {
 
 /// A table of Leasehold cannot be used, or cannot be created.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum TableError {
     /// The table cannot be used, or must not be created.
     #[error("the table `{table}` cannot be used: {problem}")]

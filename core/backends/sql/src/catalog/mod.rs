@@ -20,7 +20,7 @@ pub use self::ensure_table::{Table, TableError, ensure};
 /// The future of a request to the database.
 pub type Answer<'c, T> = BoxFuture<'c, Result<T, sqlx::Error>>;
 
-/// The reason why a failed claim can be retried.
+/// The reason why a failed statement can be retried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
     /// Another transaction held the row for too long.
@@ -31,7 +31,7 @@ pub enum Obstacle {
 
 /// The tables of a database, as a connection sees them.
 pub trait Catalog: Database {
-    /// Returns whether a failed claim can be retried.
+    /// Returns why a failed statement can be retried, or `None` if it cannot.
     fn obstacle(error: &sqlx::Error) -> Option<Obstacle>;
 
     /// Returns the columns of a table, as statements of this connection see it, or nothing if they see no such table.

@@ -3,7 +3,8 @@
 //! `clock_timestamp()` is the time at which the expression is evaluated, not the beginning of the statement. If a
 //! statement waits for a concurrent change of its row, Postgres evaluates the conditions again after the wait.
 //!
-//! If the pool keeps no prepared statements, each operation is one simple query; see [`postgres_simple_query`](super::postgres_simple_query).
+//! If the pool keeps no prepared statements, each operation is one simple query; see
+//! [`postgres_simple_query`](super::postgres_simple_query).
 
 use futures_util::StreamExt;
 use leasehold_core::AttemptId;

@@ -1,4 +1,4 @@
-//! What the backends share: for the crates of backends.
+//! What several backends use.
 //!
 //! **Unstable**, like [`Backend`](super::Backend).
 
@@ -6,6 +6,7 @@
 pub mod certificates;
 #[cfg(feature = "certificates")]
 pub mod rustls_provider;
+pub mod schemes;
 pub mod single_flight;
 pub mod wait_for_interruption;
 
